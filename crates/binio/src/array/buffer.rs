@@ -6,15 +6,16 @@ use crate::array::ElementsError;
 /// Size of a large page in bytes.
 const LARGE_PAGE: usize = 2 << 20;
 
-/// An upper bound on the size of an allocator's header, in bytes.
+/// An upper bound on the size in bytes of the header that an allocator puts before an allocation.
 const HEADER: usize = 64;
 
 /// Allocators request separate memory from the system for each vector above this size in bytes.
 pub(crate) const OWN_MEMORY: usize = 32 << 20;
 
-/// Returns the capacity to request for `len` elements. Linux aligns a mapping to large pages only
-/// if its size, including the allocator's header, is a multiple of the large page size. One more
-/// large page is requested as a margin. The extra memory is never touched, so it costs nothing.
+/// Returns the capacity to request for `len` elements, which is larger than `len` for large
+/// vectors. Linux aligns a mapping to large pages only if its size, including the allocator's
+/// header, is a multiple of the large page size. The capacity contains one more large page as a
+/// margin. The extra memory is never touched, so it costs nothing.
 fn with_whole_pages<T>(len: usize) -> usize {
     let size = size_of::<T>().max(1);
     let bytes = len.checked_mul(size).filter(|&bytes| bytes > OWN_MEMORY);

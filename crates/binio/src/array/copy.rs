@@ -35,17 +35,18 @@ pub(crate) struct StridedCopy<'s> {
     axes: Vec<Axis>,
     /// Size of one element in bytes.
     item: usize,
-    /// Size in bytes of a run that is contiguous on both sides and consists of one or more
-    /// elements.
+    /// Size in bytes of a run: one or more elements that are contiguous in both source and
+    /// destination.
     run: usize,
     swap: &'s Swap,
     empty: bool,
 }
 
-/// Size of a tile in elements: rows are contiguous in the source, columns in the destination. With
-/// this size, 64 MiB of float64 in Fortran order take 0.7 times as long to copy as with other
-/// sizes. Copying line by line takes 0.9 times as long at best, but 3.5 times as long if the
-/// distance between columns is a power of two (`--example array_speed`, row `transposed`).
+/// Size of a tile in elements. Neighbours in a column are close in the source, and neighbours in a
+/// row are close in the destination. With this size, 64 MiB of float64 in Fortran order take 0.7
+/// times as long to copy as with other sizes. Copying line by line takes 0.9 times as long at best,
+/// but 3.5 times as long if the distance between columns is a power of two (`--example
+/// array_speed`, row `transposed`).
 const TILE_ROWS: usize = 16;
 const TILE_COLUMNS: usize = 64;
 
@@ -114,12 +115,14 @@ impl<'s> StridedCopy<'s> {
         &self.axes
     }
 
-    /// Returns the size in bytes of a run, which is contiguous on both sides.
+    /// Returns the size in bytes of each run of elements that is contiguous in both source and
+    /// destination.
     pub(crate) fn run(&self) -> usize {
         self.run
     }
 
-    /// Returns `true` if an outer axis has shorter steps in the source than the innermost one.
+    /// Returns `true` if words would be copied in tiles: an outer axis has shorter steps in the
+    /// source than the innermost axis, and both axes are long enough.
     pub(crate) fn is_crossed(&self) -> bool {
         let split = self.axes.split_last();
         split.is_some_and(|(&inner, outer)| crossing_axis(outer, inner).is_some())
@@ -208,9 +211,9 @@ impl<'s> StridedCopy<'s> {
         nest(&self.axes, from, to, &mut |from, to| {
             let run = &mut dst[to..to + self.run];
             let words = &src[from..from + self.run];
-            // Swap four words at a time. Otherwise, the compiler uses vector instructions that even
-            // old machines support, which take 1.05 times as long (`--example array_speed`, row
-            // `swapped`).
+            // Swap four words at a time. The compiler would turn a simple loop into vector
+            // instructions that even old machines support, which would take 1.05 times as long
+            // (`--example array_speed`, row `swapped`).
             let mut outs = run.chunks_exact_mut(4 * W::SIZE);
             let mut fours = words.chunks_exact(4 * W::SIZE);
             for (out, words) in (&mut outs).zip(&mut fours) {
@@ -262,8 +265,9 @@ pub(super) fn is_step(step: isize, size: usize) -> bool {
     usize::try_from(step) == Ok(size)
 }
 
-/// Returns the outer axis with the shortest steps in the source, if they are shorter than the steps
-/// of the innermost axis and both axes are long enough for tiles.
+/// Returns the index of the outer axis with the shortest nonzero steps in the source, among the
+/// outer axes with at least 4 elements. Returns `None` unless these steps are shorter than the
+/// steps of the innermost axis, and the innermost axis also has at least 4 elements.
 fn crossing_axis(outer: &[Axis], inner: Axis) -> Option<usize> {
     let candidates = outer.iter().enumerate().filter(|(_, axis)| axis.from != 0 && axis.count >= 4);
     let (place, axis) = candidates.min_by_key(|(_, axis)| axis.from.unsigned_abs())?;
@@ -311,8 +315,8 @@ fn line<W: Word>(
             change(W::load(word)).store(out);
         }
     } else if axis.from > 0 && gap >= size {
-        // Every element but the last is followed by a whole gap, so the loop need not check the
-        // length.
+        // Each element but the last begins a whole chunk of `gap` bytes, so the loop needs no
+        // bounds checks.
         let last = axis.count - 1;
         for (out, words) in out.take(last).zip(src[from..].chunks_exact(gap)) {
             change(W::load(&words[..size])).store(out);
@@ -328,11 +332,12 @@ fn line<W: Word>(
     }
 }
 
-/// Copies words along two axes. The first axis has the shorter steps in the source, the second in
-/// the destination.
+/// Copies words along two axes. The first axis has the shorter steps in the source, and the second
+/// axis has the shorter steps in the destination.
 ///
-/// Each tile is copied through a buffer. The tile is read along the rows, so that each cache line
-/// is fetched only once even if the columns collide in the cache. It is written along the columns.
+/// Each tile is copied through a buffer. The buffer is filled column by column, so that each cache
+/// line of the source is fetched only once, even if the columns collide in the cache. It is then
+/// written row by row.
 fn tiles<W: Word>(
     src: &[u8],
     from: usize,
@@ -407,7 +412,7 @@ fn store_row<W: Word>(words: &[W], dst: &mut [u8], to: usize, step: isize) {
     }
 }
 
-/// A machine word, which contains a whole element. For a complex number, this is both of its parts.
+/// A machine word that contains a whole element: for a complex number, both of its parts.
 pub(super) trait Word: Copy {
     const SIZE: usize;
     const ZERO: Self;
@@ -466,8 +471,8 @@ mod tests {
 
     use super::*;
 
-    /// Generates axes, each with a count and a step, some reversed or with gaps, and the order of
-    /// the axes in memory.
+    /// Generates axes and their order in memory. Each axis has a count and a step. Some axes are
+    /// reversed or have gaps.
     fn any_axes() -> impl Strategy<Value = (Vec<(usize, isize)>, Vec<usize>)> {
         let axis = (1..=70_usize, prop_oneof![Just(1_isize), Just(-1), Just(2), Just(-3), Just(0)]);
         proptest::collection::vec(axis, 0..=3)

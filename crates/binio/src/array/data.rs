@@ -7,8 +7,7 @@ use bytes::Bytes;
 use crate::array::ElementsError;
 use crate::{Error, ErrorKind, ReadAt};
 
-/// A source of the bytes that contain the elements of an array. Its errors have the format's own
-/// type.
+/// A source of the bytes that contain the elements of an array, with the error type of the format.
 ///
 /// Every [`ReadAt`] implements this trait. Formats only implement it themselves for data that is
 /// not a plain source, such as a compressed block. Large reads call its methods from several

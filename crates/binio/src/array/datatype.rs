@@ -121,8 +121,9 @@ impl Datatype {
         }
     }
 
-    /// Returns the alignment in bytes that C and numpy use: for a number its size, and for a record
-    /// the largest alignment of its fields.
+    /// Returns the alignment in bytes that C and numpy use: for a scalar, the size of its
+    /// components, such as the parts of a complex number; for a record, the largest alignment of
+    /// its fields.
     pub(crate) fn alignment(&self) -> u64 {
         match self {
             Self::Scalar(scalar) => scalar.component_width() as u64,

@@ -15,7 +15,7 @@
 //!
 //! | release | JSON | |
 //! |---|---|---|
-//! | 0.4.0 | `[["","<f8"]]` | a list of one unnamed field is a plain type |
+//! | 0.4.0 | `[["","<f8"]]` | a list of one unnamed field stands for a scalar |
 //! | 0.4.1 to 0.7.1 | `"<f8"`, `[["a","<f8",[2]]]` | |
 //! | since 0.7.2 | `"'<f8'"`, `"[('a', '<f8', (2,))]"` | a Python literal in a string |
 
@@ -37,8 +37,8 @@ const MAX_EMPTY_ITEMS: u64 = 1 << 16;
 /// Maximum number of fields in a type, including the fields of inner records.
 const MAX_FIELDS: usize = 1 << 16;
 
-/// Returns the beginning of a string in quotes for use in a message, since the string may be a
-/// megabyte long.
+/// Returns the first 40 characters of a string, in quotes, for use in a message. The string itself
+/// may be a megabyte long.
 pub(crate) fn shortened(text: &str) -> String {
     format!("{:?}", text.chars().take(40).collect::<String>())
 }
@@ -77,7 +77,7 @@ impl Datatype {
     }
 
     /// Converts a type from JSON: `"<f8"`, `[["a", "<f8", [2]]]`, or a Python literal in a string.
-    /// A list of one unnamed field is a plain type.
+    /// A list of one unnamed field, such as `[["", "<f8"]]`, becomes a scalar type.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl Datatype {
 }
 
 /// Returns the type string if a literal has the form `[["", "<f8"]]`, in which release 0.4.0 of
-/// Bloscpack wrote plain types.
+/// Bloscpack wrote scalar types.
 fn plain_list(literal: &Literal) -> Option<&str> {
     let [field] = literal.items()? else { return None };
     match field.items()? {
@@ -222,7 +222,7 @@ impl Parser {
             }
             Literal::List(fields) => self.list(fields, depth).map(Datatype::Record),
             Literal::Dictionary(entries) => self.dictionary(entries, depth).map(Datatype::Record),
-            _ => Err(invalid("expected a string or a list of fields")),
+            _ => Err(invalid("expected a string, a list of fields or a dictionary")),
         }
     }
 
@@ -299,12 +299,15 @@ impl Parser {
         let titles = titles.map(|titles| list(Some(titles), "titles")).transpose()?;
         let lengths = [Some(&formats), offsets.as_ref(), titles.as_ref()];
         if lengths.into_iter().flatten().any(|list| list.len() != names.len()) {
-            return Err(invalid("expected lists of equal length"));
+            return Err(invalid(
+                "the lists of names, formats, offsets and titles differ in length",
+            ));
         }
         let mut fields = Vec::with_capacity(names.len().min(MAX_FIELDS));
         for (place, (name, format)) in names.iter().zip(&formats).enumerate() {
-            let name =
-                name.as_text().ok_or_else(|| invalid(format!("name {place} is not a string")))?;
+            let name = name
+                .as_text()
+                .ok_or_else(|| invalid(format!("the name of field {place} is not a string")))?;
             let mut field = match format.items() {
                 Some([format, shape])
                     if matches!(shape, Literal::Tuple(_) | Literal::Integer(_))
@@ -317,13 +320,18 @@ impl Parser {
             if let Some(offsets) = &offsets {
                 let offset = offsets.get(place).and_then(Literal::count);
                 field = field.at(offset.ok_or_else(|| {
-                    invalid(format!("the offset of field {} is not valid", shortened(name)))
+                    invalid(format!(
+                        "expected a non-negative integer as the offset of field {}",
+                        shortened(name)
+                    ))
                 })?);
             }
             field = match titles.as_ref().and_then(|titles| titles.get(place)) {
                 None | Some(Literal::None) => field,
                 Some(Literal::Text(title)) => field.with_title(title),
-                Some(_) => return Err(invalid(format!("title {place} is not a string"))),
+                Some(_) => {
+                    return Err(invalid(format!("the title of field {place} is not a string")));
+                }
             };
             fields.push(field);
         }
@@ -339,7 +347,9 @@ impl Parser {
         };
         let itemsize = match itemsize {
             None => record.itemsize(),
-            Some(size) => size.count().ok_or_else(|| invalid("the itemsize is not valid"))?,
+            Some(size) => size.count().ok_or_else(|| {
+                invalid("expected a non-negative integer for the key \"itemsize\"")
+            })?,
         };
         if itemsize > MAX_ITEMSIZE {
             return Err(invalid(format!(
@@ -359,7 +369,7 @@ impl Parser {
     ) -> Result<Field, ElementsError> {
         self.fields += 1;
         if self.fields > MAX_FIELDS {
-            return Err(invalid(format!("more than {MAX_FIELDS} fields")));
+            return Err(invalid(format!("the type has more than {MAX_FIELDS} fields")));
         }
         let datatype = self.datatype(format, depth + 1)?;
         let itemsize = datatype.itemsize();
@@ -384,7 +394,8 @@ impl Parser {
 }
 
 /// Returns `false` if a field without bytes has too many items. Without this limit, a small file
-/// could take hours to process or print. Like numpy, rejects shapes of strings of length 0.
+/// could take hours to process or print. As in numpy, elements without bytes, such as strings of
+/// length 0, must not have a shape.
 fn is_few(shape: &[u64], itemsize: u64) -> bool {
     let items = shape.iter().fold(1_u64, |items, &count| items.saturating_mul(count.max(1)));
     shape.is_empty() || (itemsize > 0 && items <= MAX_EMPTY_ITEMS)
@@ -417,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn types_parse_as_spelt_by_any_bloscpack_release() {
+    fn types_parse_in_the_spelling_of_every_bloscpack_release() {
         let plain = datatype("<f8");
         for json in [json!([["", "<f8"]]), json!("<f8"), json!("'<f8'"), json!("u'<f8'")] {
             assert_eq!(Datatype::from_json(&json).unwrap(), plain, "{json}");
@@ -437,9 +448,10 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_one_unnamed_field_is_a_plain_type_only_in_json() {
+    fn a_list_of_one_unnamed_field_becomes_a_scalar_only_in_json() {
         assert_eq!(Datatype::from_json(&json!([["", "|V8"]])).unwrap(), datatype("|V8"));
-        // numpy 2: np.dtype({'names': [], 'formats': [], 'itemsize': 8}).descr
+        // The text is the `descr` of np.dtype({'names': [], 'formats': [], 'itemsize': 8}) in numpy
+        // 2.
         let empty = datatype("[('', '|V8')]");
         assert_eq!((empty.itemsize(), empty.descr().as_str()), (8, "[('', '|V8')]"));
     }
@@ -623,7 +635,8 @@ mod tests {
 
     #[test]
     fn field_offsets_are_the_same_as_in_numpy() {
-        // numpy 2: the fields of np.dtype([..], align=True), from its descr.
+        // The text is the `descr` of np.dtype([..], align=True) in numpy 2, and the offsets are
+        // those of its fields.
         let aligned = datatype(
             "[('a', '|i1'), ('', '|V3'), ('b', '<i4'), (('t', 'c'), '|S3', (2, 2)), ('', '|V4')]",
         );
@@ -666,7 +679,7 @@ mod tests {
 
     #[test]
     fn overlapping_fields_are_described_by_their_offsets() {
-        // numpy 2: the `repr` of the dictionary passed to numpy.dtype.
+        // The text is the `repr` of a dictionary from which numpy 2 creates a type.
         let text = "{'names': ['all', 'low'], 'formats': ['<u4', ('<u1', (2,))], \
                     'offsets': [0, 0], 'titles': [None, 't'], 'itemsize': 8}";
         let overlap = datatype(text);

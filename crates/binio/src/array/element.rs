@@ -51,18 +51,19 @@ pub(crate) mod sealed {
         const KIND: ScalarKind;
         /// Other scalar kinds whose components can be read as this type if the sizes match.
         const PARTS_OF: &'static [ScalarKind];
-        /// The type that elements have while they are read into memory. This is not `Self` if some
-        /// bytes are invalid values of `Self`.
+        /// The type as which elements are first read. It differs from `Self` if some byte patterns
+        /// are invalid values of `Self`, as for `bool`.
         type Raw: bytemuck::Pod + Send + Sync;
-        /// Converts elements that have been read into memory.
+        /// Converts elements of type `Raw` to this type.
         fn from_raw(raw: Vec<Self::Raw>) -> Vec<Self>;
         /// Returns the memory of the elements as a slice of bytes.
         fn as_bytes(elements: &[Self]) -> &[u8];
-        /// Returns the memory of the elements as a mutable slice of bytes, or `None` if not all
-        /// bytes are valid values.
+        /// Returns the memory of the elements as a mutable slice of bytes, or `None` if some byte
+        /// patterns are invalid values.
         fn bytes_mut(elements: &mut [Self]) -> Option<&mut [u8]>;
-        /// Returns the bytes as elements without copying. Returns `None` if they are misaligned, or
-        /// if not all bytes are valid values of this type.
+        /// Returns the bytes as elements without copying. Returns `None` if the bytes are
+        /// misaligned or not a whole number of elements, or if some byte patterns are invalid
+        /// values.
         fn borrow(bytes: &[u8]) -> Option<&[Self]>;
     }
 }
@@ -266,7 +267,8 @@ impl<T: Element> IntoIterator for Elements<T> {
     }
 }
 
-/// An iterator over the elements of [`Elements`], which does not copy borrowed elements.
+/// An iterator over the elements of [`Elements`]. Borrowed elements are not copied to a vector
+/// first.
 #[derive(Clone, Debug)]
 pub struct ElementsIntoIter<T: Element> {
     elements: Elements<T>,

@@ -21,7 +21,8 @@ use crate::array::{Datatype, Number, ScalarKind, ScalarType};
 use crate::number::decode;
 
 /// Converts an element to JSON according to the [table](self), given its bytes in the byte order of
-/// its type. Missing bytes are treated as if the element were shorter.
+/// its type. A scalar whose bytes are incomplete is converted as if it had no bytes: a number to
+/// `"0x"`, a date or time span to `"NaT"`, and text to an empty string.
 ///
 /// ```
 /// use binio::array::{Datatype, json};
@@ -111,7 +112,8 @@ fn scalar_value(scalar: ScalarType, bytes: &[u8]) -> Value {
     }
 }
 
-/// Formats a float32 with its own shortest digits, such as 0.1 instead of 0.10000000149011612.
+/// Formats a float32 with the fewest digits that identify it among all float32 values: for example,
+/// as 0.1 instead of 0.10000000149011612.
 #[allow(clippy::cast_possible_truncation, reason = "the value was converted from float32")]
 fn single(value: f64) -> Value {
     let digits = value.is_finite().then(|| (value as f32).to_string().parse().ok()).flatten();
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn each_float_type_prints_with_its_own_shortest_digits() {
+    fn floats_print_with_the_fewest_digits_of_their_type_or_as_text_if_not_finite() {
         assert_eq!(of(">f4", &0.1f32.to_be_bytes()), json!(0.1));
         assert_eq!(of("<f4", &f32::MAX.to_le_bytes()).to_string(), "3.4028235e+38");
         assert_eq!(of("<f2", &[0x00, 0x3e]), json!(1.5));

@@ -205,8 +205,8 @@ impl Parser<'_> {
         Ok((key, self.literal(depth)?))
     }
 
-    /// Parses items up to the closing bracket. Returns them with a flag that is `true` if there are
-    /// no items or if a comma follows the last one.
+    /// Parses items up to the closing bracket. Returns the items with a flag, which is `true` if
+    /// there are no items or if a comma follows the last item.
     fn sequence<T>(
         &mut self,
         close: char,
@@ -285,7 +285,7 @@ impl Parser<'_> {
                     let escaped = self.escape(is_bytes);
                     out.push(escaped.ok_or_else(|| {
                         self.at = start;
-                        self.expected("an escape of Python's repr")
+                        self.expected("an escape sequence of Python's repr")
                     })?);
                 }
                 Some(c) if c != '\n' && c != '\r' && (!is_bytes || c.is_ascii()) => out.push(c),
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_contain_the_position() {
+    fn errors_contain_the_offset_of_the_unexpected_character() {
         assert_eq!(
             fails("[1, x]"),
             "expected a list, tuple, string or integer, found 'x' at byte 4 of the text"

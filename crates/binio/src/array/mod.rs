@@ -13,9 +13,10 @@
 //!    order. If the array has a single byte order, use it for every scalar; if fields have their
 //!    own, use those. Map fields to a [`Record`]: [packed](Record::packed),
 //!    [aligned](Record::aligned) or with [offsets](Record::new).
-//! 2. Map shape, strides and offset to a [`Strided`]. The offset is relative to the data of the
-//!    array, whose length is also needed. The layout is checked, so no later step can reach outside
-//!    the data. Without strides, use [`Strided::packed`] in C or Fortran order.
+//! 2. Map shape, strides and offset to a [`Strided`]. The offset is relative to the start of the
+//!    array's data, and the length of the data is also needed. The layout is checked, so no later
+//!    step can reach outside the data. Without strides, use [`Strided::packed`] in C or Fortran
+//!    order.
 //! 3. Provide the data as a [`ReadAt`](crate::ReadAt) such as a [`Span`](crate::Span), as
 //!    [`Bytes`], or as the format's own [`Data`] with its own errors.
 //! 4. Call [`Array::new`] with the caller's limits. Wrap the [`Array`], and map [`ElementsError`]
@@ -28,9 +29,9 @@
 //! | `.npy` | `descr` with [`npy::Header`] | `shape`, `fortran_order`: packed | a span of the file |
 //! | Dudley | primitive and byte order, or struct | address, dimensions | the stream |
 //!
-//! In Dudley, a struct becomes a record whose fields have the offsets of the members. The strides
-//! of a member are the strides between instances of the struct, followed by the strides of the
-//! member's own dimensions.
+//! In Dudley, a struct becomes a record whose fields have the offsets of the struct's members. An
+//! array of one member has the strides between instances of the struct, followed by the strides of
+//! the member's own dimensions.
 //!
 //! Each format handles the spelling of its metadata, masks, inline data and messages itself.
 //!

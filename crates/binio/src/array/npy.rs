@@ -30,12 +30,12 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// The data begins at a multiple of this many bytes.
 const ALIGN: usize = 64;
 
-/// Minimum number of characters reserved for the length of the growing axis, enough for any 67-bit
-/// number. The header is padded with spaces accordingly, so that the length can be rewritten in
-/// place.
+/// Number of characters that the header reserves for the length of the axis along which elements
+/// can be appended: enough for any 67-bit number, as in numpy. The header is padded with spaces
+/// accordingly, so that the length can be rewritten in place.
 const GROWTH_DIGITS: usize = 21;
 
-/// Maximum length of the text, in bytes. numpy itself rejects more than 10,000 bytes.
+/// Maximum length in bytes of the text in the header. numpy itself rejects more than 10,000 bytes.
 const MAX_TEXT: u64 = 1 << 20;
 
 /// Maximum size in bytes of the pieces in which elements are written.
@@ -150,7 +150,7 @@ impl Header {
         })?;
         if entries.len() != 3 {
             return Err(invalid(format!(
-                "{}, expected 3",
+                "found {}, expected 3",
                 diagnostic::count(entries.len(), "key")
             )));
         }
@@ -228,8 +228,8 @@ fn frame(descr: &str, fortran_order: bool, shape: &[u64]) -> Vec<u8> {
     let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
     let is_latin = latin.is_some();
     let text = latin.unwrap_or_else(|| text.into_bytes());
-    // If the line feed alone would end at a multiple of the alignment, numpy adds another whole
-    // block of padding.
+    // numpy always writes at least one space before the line feed, even if this adds a whole block
+    // of padding.
     let total = |fixed: usize| (fixed + text.len() + 2).next_multiple_of(ALIGN);
     let (version, fixed) = match u16::try_from(total(10) - 10) {
         Ok(_) if is_latin => (1, 10),
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn the_header_has_the_same_bytes_as_in_a_file_written_by_numpy() {
-        // numpy 2: np.save of np.zeros((2, 3), '>f8').
+        // numpy 2 writes this header for np.save(.., np.zeros((2, 3), '>f8')).
         let mut expected = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
         expected.extend(b"{'descr': '>f8', 'fortran_order': False, 'shape': (2, 3), }");
         expected.resize(127, b' ');
@@ -315,8 +315,9 @@ mod tests {
     }
 
     #[test]
-    fn header_padding_has_at_least_one_space_plus_space_for_a_growing_axis() {
-        // numpy 2: np.save of a record with one field, whose name has this many letters.
+    fn the_header_is_padded_with_at_least_one_space_and_with_space_for_a_growing_axis() {
+        // numpy 2 writes headers of these lengths for records with one field, whose name has this
+        // many letters.
         let cases = [(31, &[1_u64][..], 128), (32, &[1], 192), (53, &[], 128), (54, &[], 192)];
         for (letters, shape, len) in cases {
             let descr = format!("[('{}', '<i4')]", "x".repeat(letters));
@@ -340,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_but_an_npy_file_is_rejected_with_the_reason() {
+    fn a_header_that_cannot_be_read_is_rejected_with_the_reason() {
         let fails = |bytes: &[u8]| read_text(&bytes).unwrap_err();
         assert!(matches!(fails(b"").kind(), ErrorKind::Truncated { .. }));
         assert!(matches!(fails(b"PK\x03\x04 and more bytes").kind(), ErrorKind::Magic { .. }));

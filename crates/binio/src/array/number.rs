@@ -30,8 +30,8 @@ pub enum Number {
 }
 
 impl Number {
-    /// Returns the value as an integer, or `None` if it has a fraction or an imaginary part, or is
-    /// too large.
+    /// Returns the value as an integer, or `None` if it is not finite, has a fraction or a nonzero
+    /// imaginary part, or is too large.
     pub fn to_int(self) -> Option<i128> {
         match self {
             Self::Bool(truth) => Some(truth.into()),
@@ -64,7 +64,8 @@ impl Number {
     }
 }
 
-/// Converts a float to an integer, or returns `None` if it has a fraction or is too large.
+/// Converts a float to an integer, or returns `None` if it is not finite, has a fraction, or is too
+/// large.
 fn exact_integer(value: f64) -> Option<i128> {
     let fits = value.fract() == 0.0 && value.abs() < 2_f64.powi(127);
     #[allow(
@@ -114,8 +115,8 @@ impl ScalarType {
         })
     }
 
-    /// Encodes a number as the bytes of one element. The value of a float is rounded to the nearest
-    /// value of the type.
+    /// Encodes a number as the bytes of one element. If the type is a float or complex type, the
+    /// number is rounded to its nearest value.
     ///
     /// Returns `None`, and leaves the bytes unspecified, if the type cannot represent the number: a
     /// fraction as an integer, a complex number as a float, anything but a boolean or the integers

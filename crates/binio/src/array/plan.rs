@@ -5,18 +5,18 @@
 //! piece is small and has no large gaps:
 //!
 //! ```text
-//! 100 rows of 8000 bytes, the first 10 float64 of rows 0 and 1:
+//! In an array with rows of 8000 bytes, select the first 10 float64 of rows 0 and 1:
 //!
 //! row 0  |####----------------------------|    gap of 7920 bytes: two pieces of 80
 //! row 1  |####----------------------------|
 //!
-//! 100 rows of 800 bytes, the same elements:
+//! In an array with rows of 800 bytes, select the same elements:
 //!
 //! row 0  |####------|####------|               gap of 720 bytes: one piece of 880
 //! ```
 //!
 //! A read copies the elements of each piece to the packed elements. A write copies in the opposite
-//! direction. Its pieces must have no gaps at all, because bytes in gaps must not change.
+//! direction. The pieces of a write must have no gaps, because bytes in gaps must not change.
 
 use std::cmp::Reverse;
 
@@ -61,7 +61,7 @@ pub(crate) struct Plan<'p> {
     piece: usize,
 }
 
-/// The range of the data that the axes from one level inwards cover.
+/// The range of the data that is covered by an axis and all axes inside it.
 struct Level {
     /// Length of the range in bytes.
     span: usize,
@@ -71,24 +71,24 @@ struct Level {
     dense: bool,
 }
 
-/// A part of the data that is read or written in one go.
+/// A part of the data that is read or written with a single call.
 pub(crate) struct Piece<'p> {
-    /// Offset of the piece in the data.
+    /// Offset in bytes from the start of the data.
     pub(crate) start: u64,
     /// Length in bytes.
     pub(crate) span: usize,
-    /// Offset of the first element in the piece.
+    /// Offset in bytes of the first element from the start of the piece.
     pub(crate) below: usize,
-    /// The axes of the elements. If the slice is empty, the piece is a single contiguous run of
-    /// packed elements.
+    /// The axes of the elements in the piece. If there are none, the piece is a single run of
+    /// elements that are contiguous both in the data and when packed.
     pub(crate) axes: &'p [Axis],
-    /// Offset of the first element in the packed bytes.
+    /// Offset in bytes of the first element among the packed elements.
     pub(crate) packed: usize,
 }
 
 impl<'p> Plan<'p> {
     /// Plans pieces of at most `piece` bytes with gaps of less than `gap` bytes between their
-    /// elements. A contiguous run is never divided.
+    /// elements. A contiguous run of elements is never divided, so its piece may be longer.
     pub(crate) fn new(
         array: &Strided,
         copy: &'p StridedCopy<'p>,
@@ -101,8 +101,8 @@ impl<'p> Plan<'p> {
         Ok(Self { copy, axes, levels, piece })
     }
 
-    /// Calls `body` with each piece. `offset` is the offset in the data of the first element of the
-    /// array.
+    /// Calls `body` with each piece. `offset` is the offset of the array's first element in the
+    /// data.
     pub(crate) fn for_each<E>(
         &self,
         offset: u64,
@@ -132,7 +132,7 @@ impl<'p> Plan<'p> {
             return body(Piece { start: start(at, below), span, below, axes, packed });
         }
         let inner = &self.levels[level + 1];
-        // Take as many steps at a time as fit into a piece.
+        // Combine as many steps along this axis as fit into one piece.
         let room = self.piece.saturating_sub(inner.span);
         let at_once = match room.checked_div(axis.from.unsigned_abs()) {
             _ if !this.dense || inner.span > self.piece => 1,
@@ -163,7 +163,7 @@ impl<'p> Plan<'p> {
     }
 }
 
-/// Returns the levels of all axes, followed by the level of a single run. Returns `None` if a range
+/// Returns the level of each axis, followed by the level of a single run. Returns `None` if a range
 /// exceeds the address space.
 fn levels(axes: &[Axis], run: usize, gap: usize) -> Option<Vec<Level>> {
     let mut levels = vec![Level { span: run, below: 0, dense: true }];

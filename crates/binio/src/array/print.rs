@@ -13,14 +13,14 @@ use crate::array::{Array, Data, Datatype, ElementsError, Order, Slice, Strided, 
 /// grow with the array.
 const PIECE: u64 = 1 << 20;
 
-/// Maximum number of elements or lists without bytes to print. Even a short file may claim any
-/// number of them.
+/// Maximum number of elements without bytes, or of empty lists, to print. Even a short file may
+/// claim any number of them.
 const MAX_EMPTY: u64 = 1 << 24;
 
 /// Maximum number of items without bytes to print per field of a record.
 const MAX_EMPTY_ITEMS: u64 = 1 << 16;
 
-/// Maximum number of elements of an array that a summary shows in full.
+/// Maximum number of elements in an array that is printed completely instead of summarised.
 const SUMMARY: u64 = 1000;
 
 /// Number of elements shown at each end of an axis in a summary.
@@ -37,8 +37,8 @@ const MAX_LINES: usize = 1000;
 #[non_exhaustive]
 pub enum PrintStyle {
     /// Nested lists of [JSON](json::element), without a newline at the end. Missing elements are
-    /// `null`. Control characters from U+007F upwards are escaped too, because some terminals obey
-    /// them.
+    /// `null`. Control characters from U+007F upwards are escaped too, because some terminals
+    /// interpret them.
     Json,
     /// Plain text. Each line contains the elements along the last axis, and an empty line separates
     /// planes. Complex numbers look like `1.0+2.0j`, and records are JSON objects. Missing elements
@@ -151,7 +151,8 @@ impl<'w> Printer<'w> {
         Ok(())
     }
 
-    /// Ends the array after its last element. If the array is empty, this writes its JSON brackets.
+    /// Finishes the output after the last element. If the array has no elements, this writes its
+    /// JSON brackets.
     fn end(&mut self) -> io::Result<()> {
         if self.style != PrintStyle::Json || !self.shape.contains(&0) {
             return Ok(());
@@ -171,9 +172,9 @@ impl<'w> Printer<'w> {
 }
 
 impl<D: Data> Array<D> {
-    /// Writes all elements in C order in the given [style](PrintStyle). `mask` has one value per
-    /// element in the same order, which is `true` if the element is missing. The elements are read
-    /// in pieces.
+    /// Writes all elements in C order in the given [style](PrintStyle). `mask` contains one value
+    /// per element, in the same order; `true` marks a missing element. The elements are read in
+    /// pieces.
     ///
     /// ```
     /// use binio::{Bytes, Limits};
@@ -197,9 +198,9 @@ impl<D: Data> Array<D> {
     ///
     /// Fails with [`ElementsError::Output`] if `out` cannot be written, and with the error of the
     /// data if the elements cannot be read. Fails with [`ElementsError::Shape`] for more than 2^24
-    /// elements without bytes, or more than 2^16 such elements in a field of a record. Fails with
-    /// [`ElementsError::Limit`] for more than 2^24 elements that share bytes, or if such elements
-    /// together exceed [`max_alloc`](crate::Limits::max_alloc).
+    /// elements without bytes or empty lists, or for more than 2^16 of them in a field of a record.
+    /// Fails with [`ElementsError::Limit`] for more than 2^24 elements that share bytes, or if such
+    /// elements together exceed [`max_alloc`](crate::Limits::max_alloc).
     pub fn write_elements(
         &self,
         out: &mut dyn Write,
@@ -235,9 +236,9 @@ impl<D: Data> Array<D> {
     }
 
     /// Writes the elements like [`PrintStyle::Text`]. For more than 1,000 elements, writes only the
-    /// first and last three along each axis, with `...` between them, and at most 1,000 lines. Only
-    /// these elements are read. `mask` has one value per element in C order, which is `true` if the
-    /// element is missing.
+    /// first three and the last three along each axis, with `...` between them, and at most 1,000
+    /// lines. Only these elements are read. `mask` contains one value per element, in C order;
+    /// `true` marks a missing element.
     ///
     /// ```
     /// use binio::{Bytes, Limits};
@@ -337,7 +338,8 @@ fn check_empty(itemsize: u64, shape: &[u64], limit: u64) -> Result<(), ElementsE
     if has_bytes || count <= limit {
         return Ok(());
     }
-    let message = format!("{count} elements without bytes are too many to print");
+    let message =
+        format!("{count} elements without bytes are too many to print: the limit is {limit}");
     Err(ElementsError::Shape(message))
 }
 
@@ -382,7 +384,7 @@ fn quoted(cell: String) -> String {
 }
 
 /// Writes a JSON value on one line, and escapes every control character. JSON itself does not
-/// require this for U+007F to U+009F, but some terminals obey them.
+/// require this for U+007F to U+009F, but some terminals interpret these characters.
 ///
 /// # Errors
 ///

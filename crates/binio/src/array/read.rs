@@ -21,7 +21,7 @@ const SWAP_PIECE: usize = 1 << 20;
 #[cfg(feature = "rayon")]
 const PARALLEL: usize = 1 << 20;
 
-/// Number of bytes that a thread copies at a time.
+/// Minimum and maximum number of bytes that a thread copies at a time.
 #[cfg(feature = "rayon")]
 const PARALLEL_PIECES: std::ops::RangeInclusive<usize> = (256 << 10)..=(4 << 20);
 
@@ -60,7 +60,7 @@ pub(crate) fn fill<D: Data + ?Sized>(
 }
 
 /// Calls `body` with the packed bytes of each part of the array in C order. Each part has at most
-/// `max` bytes. If every read decodes all the data, it is decoded only once.
+/// `max` bytes. If every read would decode all the data, the data is decoded only once.
 pub(crate) fn for_each_piece<D: Data + ?Sized>(
     data: &D,
     array: &Strided,
@@ -128,7 +128,8 @@ fn copy_from_slice(
 }
 
 /// Appends elements from a slice that contains the data from `start` onwards. Returns `None`
-/// without appending anything if only [`fill`] can copy them.
+/// without appending anything if only [`fill`] can copy the elements or report why they cannot be
+/// copied.
 pub(crate) fn append<T: bytemuck::Pod>(
     bytes: &[u8],
     start: u64,
@@ -145,7 +146,7 @@ fn outside(array: &Strided, len: usize) -> ElementsError {
     ElementsError::Outside { low: extent.start.into(), high: extent.end.into(), len: len as u64 }
 }
 
-/// Reads the ranges that contain elements, and copies the elements from there.
+/// Reads the ranges of the data that contain elements, and copies the elements from them to `out`.
 fn from_ranges<D: Data + ?Sized>(
     data: &D,
     gap: usize,
@@ -173,7 +174,7 @@ fn from_ranges<D: Data + ?Sized>(
     })
 }
 
-/// Reads a run that is contiguous on both sides directly into its destination.
+/// Reads a run of contiguous elements directly into its destination.
 fn run<D: Data + ?Sized>(
     data: &D,
     copy: &StridedCopy<'_>,
@@ -208,7 +209,8 @@ fn is_slowest_first(array: &Strided) -> bool {
     strides.all(|stride| stride <= first)
 }
 
-/// Fills parts of the buffer in parallel in the caller's thread pool.
+/// Divides the array and the buffer into parts, and calls `fill` for each part in the caller's
+/// thread pool.
 #[cfg(feature = "rayon")]
 fn over_threads<E: Send>(
     array: &Strided,

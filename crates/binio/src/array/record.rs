@@ -3,8 +3,8 @@
 //! ```text
 //! packed    a b b b b c c                  Record::packed: contiguous fields
 //! aligned   a . . . b b b b c c . .        Record::aligned: aligned as in C and numpy
-//! explicit  a a a a                        Record::new: any offsets and any size; fields
-//!             b b b b . .                  may overlap and leave gaps
+//! explicit  a a a a                        Record::new: any offsets and any size, so fields
+//!             b b b b . .                  can overlap and leave gaps
 //! ```
 
 use std::collections::HashSet;
@@ -86,7 +86,10 @@ impl Record {
         for field in &fields {
             for name in field.title.iter().chain([&field.name]) {
                 if !names.insert(name.as_str()) {
-                    return Err(invalid(format!("the name {} occurs twice", shortened(name))));
+                    return Err(invalid(format!(
+                        "the name or title {} occurs twice",
+                        shortened(name)
+                    )));
                 }
             }
             depth = depth.max(field.datatype.depth());
@@ -113,8 +116,8 @@ impl Record {
         Self::in_order(fields, |_| 1)
     }
 
-    /// Creates a record of fields in the given order, and sets their offsets. Adds padding before
-    /// each field and at the end, like C and numpy with `align=True`.
+    /// Creates a record of fields in the given order, and sets their offsets. Adds the padding that
+    /// aligns each field and the size of the record, like C and numpy with `align=True`.
     ///
     /// ```
     /// use binio::array::{Datatype, Field, Record};
@@ -158,7 +161,7 @@ impl Record {
         &self.fields
     }
 
-    /// Finds a field by name.
+    /// Returns the field with this name, or `None` if there is none. Titles are not searched.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
     }
@@ -238,7 +241,7 @@ impl Field {
         &self.name
     }
 
-    /// Returns the title, which is a second, longer name.
+    /// Returns the title, which is a second, longer name, or `None` if the field has no title.
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
     }
@@ -278,7 +281,7 @@ impl Field {
 
 fn too_large(field: &str) -> ElementsError {
     invalid(format!(
-        "field {} ends after the end of the record, or after 2^63 bytes",
+        "field {} extends past the end of the record, or past 2^63 bytes",
         shortened(field)
     ))
 }

@@ -35,7 +35,7 @@ pub struct ScalarType {
 ///
 /// let scalar = ScalarType::parse(">i2")?;
 /// assert_eq!(scalar.kind(), ScalarKind::Int);
-/// // A type that only other formats have.
+/// // A type that numpy does not have.
 /// let text = ScalarType::new(ScalarKind::Utf8, 5, Endian::Little)?;
 /// assert_eq!((text.to_string(), text.typestr()), ("utf8[5]".to_owned(), "|S5".to_owned()));
 /// # Ok::<(), binio::array::ElementsError>(())
@@ -103,7 +103,7 @@ impl ScalarType {
         };
         if !is_valid || i64::try_from(size).is_err() {
             let size = count(size, "byte");
-            return Err(invalid(format!("no type of {kind:?} has {size}")));
+            return Err(invalid(format!("a scalar of kind {kind:?} cannot have {size}")));
         }
         let scalar = Self { kind, size, endian };
         let endian = if scalar.component_width() == 1 { Endian::Little } else { endian };
@@ -118,8 +118,8 @@ impl ScalarType {
 
     /// Parses numpy's type string: `<f8`, `|S5`, `>M8[25s]`.
     ///
-    /// `=` or no character at all means the byte order of the writer's machine, which is assumed to
-    /// be little-endian.
+    /// If the string begins with `=` or has no character for the byte order, the byte order is that
+    /// of the writer's machine, which is assumed to be little-endian.
     ///
     /// # Errors
     ///
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn type_strings_are_the_same_as_in_numpy() {
-        // Left: type strings accepted by numpy 2. Right: `.str` of the resulting type.
+        // Each pair is a type string that numpy 2 accepts, and the `.str` of the resulting type.
         for (given, expected, size) in [
             ("<f8", "<f8", 8),
             ("f8", "<f8", 8),

@@ -46,13 +46,13 @@ pub enum Slice {
     /// Every `step`-th element from `start` to `stop`, excluding `stop`. Negative positions count
     /// from the end, a negative step goes backwards, and a step of 0 is an error.
     Range {
-        /// Position of the first element. By default, the first or last of the axis, depending on
-        /// the sign of the step.
+        /// Position of the first element. If `None`, the slice starts at the first element of the
+        /// axis, or at the last element if the step is negative.
         start: Option<i64>,
-        /// Position before which to stop. By default, the slice extends to the end of the axis in
-        /// the direction of the step.
+        /// Position at which to stop, which is not selected. If `None`, the slice extends to the
+        /// end of the axis in the direction of the step.
         stop: Option<i64>,
-        /// Distance between selected elements.
+        /// Distance between selected elements, in elements.
         step: i64,
     },
     /// All elements of all axes that no other slice applies to.
@@ -68,14 +68,14 @@ struct AxisPart {
     start: u64,
     /// Number of selected elements, all of them inside the axis.
     count: u64,
-    /// Distance between elements, never 0.
+    /// Distance between selected elements, in elements. Never 0.
     step: i64,
     /// Whether the axis is kept; `false` for an index.
     is_kept: bool,
 }
 
-/// Applies slices to the axes of a shape, and returns one part per axis, outermost first. `None` is
-/// a new axis.
+/// Applies slices to the axes of a shape. Returns the positions that are selected on each axis,
+/// outermost first; `None` stands for a new axis.
 fn resolve(slices: &[Slice], shape: &[u64]) -> Result<Vec<Option<AxisPart>>, ElementsError> {
     let named = slices.iter().filter(|slice| !matches!(slice, Slice::Ellipsis | Slice::NewAxis));
     let named = named.count();
@@ -148,8 +148,8 @@ impl Strided {
             }
             if part.is_kept {
                 shape.push(part.count);
-                // If there is only one element, the step is not used and may overflow. If there are
-                // more, the step stays inside the array.
+                // If only one element is selected, the step is not used and may overflow. If there
+                // are more, the step stays inside the array and cannot overflow.
                 let long = stride.checked_mul(part.step);
                 strides.push(if part.count > 1 { long.unwrap_or(stride) } else { stride });
             }
@@ -294,8 +294,8 @@ mod tests {
         resolve(&[slice], &[len]).unwrap()[0].unwrap().count
     }
 
-    /// Returns the positions in Python's `range(*slice(start, stop, step).indices(len))`. As its
-    /// documentation says, walks from start to stop in steps, and skips positions outside the axis.
+    /// Returns the positions in Python's `range(*slice(start, stop, step).indices(len))`. Tests
+    /// every position on the axis, and keeps those that are a whole number of steps from the start.
     fn naive(len: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> Vec<i64> {
         let fix = |position: i64| if position < 0 { position + len } else { position };
         if step > 0 {

@@ -61,7 +61,7 @@ impl Order {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strided {
-    /// Offset of the first element in bytes.
+    /// Offset in bytes of the first element from the start of the data.
     offset: u64,
     shape: Vec<u64>,
     /// Distance in bytes between neighbours along each dimension.
@@ -144,8 +144,8 @@ impl Strided {
         Ok(())
     }
 
-    /// Returns the offset of the lowest byte of any element and the end of the highest, or `None`
-    /// if there are no elements.
+    /// Returns the offset at which the lowest element begins and the offset at which the highest
+    /// element ends, or `None` if there are no elements.
     fn span(&self) -> Option<(i128, i128)> {
         if self.is_empty() {
             return None;
@@ -180,7 +180,7 @@ impl Strided {
         &self.strides
     }
 
-    /// Returns the offset of the first element in bytes.
+    /// Returns the offset in bytes of the first element from the start of the data.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -243,8 +243,9 @@ impl Strided {
     }
 
     /// Returns a layout of the same data that selects some of the elements, or a part of each
-    /// element. Fails if it extends past the end of the current elements. An offset outside 64
-    /// bits, which only a layout without elements can have, is replaced by the current one.
+    /// element. Fails if the new layout extends past the end of the current elements. An offset
+    /// that does not fit in 64 bits, which only a layout without elements can have, is replaced by
+    /// the current offset.
     pub(crate) fn part(
         &self,
         shape: Vec<u64>,
@@ -295,7 +296,7 @@ impl Strided {
     }
 
     /// Repeats the elements to fill a larger shape by the rules of numpy: dimensions are matched
-    /// from the last, and dimensions of 1 are repeated.
+    /// from last to first, and dimensions of length 1 are repeated.
     ///
     /// ```
     /// use binio::array::{Order, Strided};
@@ -366,8 +367,8 @@ impl Strided {
     }
 
     /// Returns the strides of a new shape, or `None` if no strides can describe it. Matches groups
-    /// of axes with the same number of elements. The old axes of a group have to form one sequence
-    /// of equal steps.
+    /// of old axes with groups of new axes that have the same number of elements. The old axes of
+    /// each group have to form one sequence of equal steps.
     fn reshaped(&self, shape: &[u64]) -> Option<Vec<i64>> {
         let old = self.shape.iter().copied().zip(self.strides.iter().copied());
         let mut old = old.filter(|&(count, _)| count != 1);
@@ -382,7 +383,7 @@ impl Strided {
                     group.push(count);
                     want = want.checked_mul(count)?;
                 } else {
-                    // One step of the current axis must lead past the whole next one.
+                    // One step along the current axis must lead exactly past the whole next axis.
                     let (count, inner) = old.next()?;
                     if inner.checked_mul(i64::try_from(count).ok()?)? != stride {
                         return None;

@@ -13,8 +13,8 @@ impl<D: Data> Array<D> {
     /// [`max_items`](crate::Limits::max_items) strings, or if the list of strings exceeds
     /// [`max_alloc`](crate::Limits::max_alloc).
     ///
-    /// Fails with [`ElementsError::Element`] for invalid characters: a byte above 7f in `S`,
-    /// invalid UTF-8 or UTF-16, or a surrogate or a number above 10ffff in `U`. To read such
+    /// Fails with [`ElementsError::Element`] for invalid characters: a byte above 0x7f in `S`,
+    /// invalid UTF-8 or UTF-16, or a surrogate or a number above 0x10ffff in `U`. To read such
     /// elements anyway, use [`view`](Self::view) with `u8`, `u16` or `u32`.
     pub fn strings(&self) -> Result<Vec<String>, D::Error> {
         let scalar = self.datatype().as_scalar().filter(|scalar| scalar.is_text());

@@ -1,15 +1,16 @@
 //! Changing the byte order of elements.
 //!
-//! A scalar consists of components of the same width. The two parts of a complex number and the
-//! characters of `U` are each reversed separately. The fields of a record have their own byte
-//! orders, so only parts of a record may have to change. Padding never changes.
+//! A scalar consists of components of the same width, such as the two parts of a complex number or
+//! the characters of `U`. The bytes of each component are reversed separately. The fields of a
+//! record have their own byte orders, so it is possible that only some of them change. Padding
+//! never changes.
 
 use std::ops::Range;
 
 use crate::array::{ByteOrder, Datatype, ElementsError, Record};
 use crate::error::elements::datatype as invalid;
 
-/// The change of the byte order of each element.
+/// A change to the byte order of each element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Swap {
     /// No change.
@@ -20,7 +21,7 @@ pub(crate) enum Swap {
     Parts(Vec<Part>),
 }
 
-/// A contiguous series of elements inside a larger element.
+/// Contiguous elements inside a larger element, such as the elements of a record's field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     range: Range<usize>,
@@ -30,7 +31,7 @@ pub(crate) struct Part {
 }
 
 impl Swap {
-    /// Returns the change from the stored byte order of a type to `wanted`.
+    /// Returns the change from the stored byte order of a type to the byte order `wanted`.
     ///
     /// Fails with [`ElementsError::Datatype`] if overlapping fields would have to change.
     pub(crate) fn new(datatype: &Datatype, wanted: ByteOrder) -> Result<Self, ElementsError> {
@@ -61,7 +62,7 @@ impl Swap {
             }
         }
         parts.sort_by_key(|part| (part.range.start, part.range.end));
-        // Identical parts are the same field under two names.
+        // Two identical parts are the same bytes under two names, so change them only once.
         parts.dedup();
         if parts.windows(2).any(|two| two[0].range.end > two[1].range.start) {
             return Err(invalid("the byte order of overlapping fields cannot be changed"));

@@ -16,10 +16,11 @@ use crate::array::{
 use crate::diagnostic::count;
 use crate::error::elements::datatype as invalid;
 
-/// Size in bytes from which threads fill a vector that has been zeroed. Below it, a single thread
-/// usually appends to the vector. Threads are faster for large vectors even though writing zeros
-/// costs a page fault per page: 1 GiB takes 0.54 times as long on two cores, 128 MiB of big-endian
-/// complex128 0.85 times, and 64 MiB gains nothing (`--example array_speed`, column `vector`).
+/// Vectors of at least this size in bytes are zeroed, and then filled by several threads. Smaller
+/// vectors are usually appended to by a single thread. Threads are faster for large vectors, even
+/// though writing zeros costs a page fault per page: 1 GiB takes 0.54 times as long on two cores,
+/// 128 MiB of big-endian complex128 0.85 times, and 64 MiB gains nothing (`--example array_speed`,
+/// column `vector`).
 const PARALLEL_VECTOR: usize = 96 << 20;
 
 /// An array: its type, its shape, and the location of its elements.
@@ -113,7 +114,7 @@ impl<D> Array<D> {
         &self.limits
     }
 
-    /// Replaces the data. Its elements must have the same layout as in the old data.
+    /// Returns the array with other data, whose elements must have the same layout.
     pub fn with_data<E>(self, data: E) -> Array<E> {
         let Self { datatype, layout, limits, .. } = self;
         Array { data, datatype, layout, limits }
@@ -331,7 +332,7 @@ impl<D: Data> Array<D> {
 
     /// Calls `body` with the bytes of the elements in C or Fortran order, in the stored byte order
     /// and in pieces of at most `max` bytes. If `whole` is `true`, elements larger than `max` are
-    /// not split. This reads arrays of any size with little memory.
+    /// not split. Arrays of any size need little memory, unless every read decodes all the data.
     ///
     /// # Errors
     ///

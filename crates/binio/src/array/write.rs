@@ -60,9 +60,9 @@ pub fn write_bytes(
     Err(outside())
 }
 
-/// Writes elements in ranges. Calls `write` with the offset and the bytes of each range, in order
-/// of increasing index along each axis. A range is as long as the layout allows, but at most about
-/// 1 MiB if elements have to be rearranged or swapped.
+/// Writes elements in ranges. Calls `write` with the bytes of each range and its offset in the
+/// data, in order of increasing index along each axis. A range is as long as the layout allows, but
+/// at most about 1 MiB if elements have to be rearranged or swapped.
 ///
 /// The parameters are the same as for [`write_bytes`].
 ///
@@ -123,7 +123,7 @@ pub fn write_ranges<E: From<ElementsError>>(
 }
 
 /// Checks the arguments. Returns the array with its axes in the order of the packed elements, and
-/// the change of their byte order.
+/// the change to their byte order.
 fn check(
     array: &Strided,
     datatype: &Datatype,
@@ -138,7 +138,8 @@ fn check(
     if !array.is_disjoint() {
         return Err(ElementsError::Overlap);
     }
-    // Reversing bytes is its own inverse.
+    // The change from stored to packed elements is also the change in the opposite direction,
+    // because reversing bytes twice restores them.
     Ok((array.in_order(order), Swap::new(datatype, numbers)?))
 }
 
