@@ -5,7 +5,8 @@
 
 use super::shuffle::unshuffle;
 
-/// Groups the bits of the elements in `source` by their position in the element.
+/// Groups the bits of the elements in `source` by their position in the element, and writes them to
+/// `out`.
 pub(super) fn bitshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
     let Some(row_len) = row_len(typesize, source.len()) else {
         return out.copy_from_slice(source);
@@ -25,8 +26,8 @@ pub(super) fn bitshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
 /// Reverses [`bitshuffle`]. `out` and the work buffer `planes` are as long as `source`.
 ///
 /// If eight rows are unshuffled as if they were the bytes of 8-byte elements, each of the resulting
-/// elements is a square of 8 × 8 bits. Transposing a square yields byte k of eight elements. The
-/// resulting planes form a byte shuffle.
+/// elements is a square of 8 × 8 bits. Transposing each square yields byte k of eight elements, so
+/// the planes together are a byte-shuffled block.
 pub(super) fn bitunshuffle(typesize: usize, source: &[u8], planes: &mut [u8], out: &mut [u8]) {
     let Some(row_len) = row_len(typesize, source.len()) else {
         return out.copy_from_slice(source);
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_bit_is_moved_to_the_position_in_the_definition() {
+    fn each_bit_is_moved_to_the_documented_position() {
         for typesize in [1, 2, 3, 8] {
             for elements in [8, 16, 40] {
                 let len = typesize * elements + typesize - 1;

@@ -21,7 +21,7 @@ use crate::{Error, Result};
 
 /// Lowest first byte of a match instruction.
 const MATCH: u8 = 32;
-/// The value of l - 1 in an instruction that is followed by length bytes.
+/// The value of l - 1 if the first byte of an instruction is followed by length bytes.
 const LONG: usize = 6;
 /// Length of the shortest match.
 const MIN_MATCH: usize = 3;
@@ -56,7 +56,7 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
             if run > room {
                 return invalid(
                     start,
-                    &format!("decodes to more than {}", count(out.len(), "byte")),
+                    &format!("the stream decodes to more than {}", count(out.len(), "byte")),
                 );
             }
             copy_literals(rest, &mut out[done..], run);
@@ -75,14 +75,14 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
             if len > room {
                 return invalid(
                     start,
-                    &format!("decodes to more than {}", count(out.len(), "byte")),
+                    &format!("the stream decodes to more than {}", count(out.len(), "byte")),
                 );
             }
             if distance > done {
                 return invalid(
                     start,
                     &format!(
-                        "match distance {distance} is outside the {}",
+                        "match distance {distance} is invalid after {}",
                         count(done, "decoded byte")
                     ),
                 );
@@ -95,7 +95,10 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
         at += 1;
     }
     if done < out.len() {
-        return invalid(at, &format!("decodes to {}, expected {}", count(done, "byte"), out.len()));
+        return invalid(
+            at,
+            &format!("the stream decodes to {}, expected {}", count(done, "byte"), out.len()),
+        );
     }
     Ok(())
 }
@@ -122,7 +125,7 @@ fn short_match(control: u8, stream: &[u8], out: &mut [u8], done: usize) -> Optio
 }
 
 /// Reads the length and the distance of a match. Returns `None` if the stream ends first. Stops
-/// adding length bytes once the length exceeds `room`.
+/// adding length bytes once the length exceeds `room`, the number of bytes left in the output.
 #[inline]
 fn read_match(control: u8, stream: &[u8], at: &mut usize, room: usize) -> Option<(usize, usize)> {
     let mut byte = || {
@@ -167,7 +170,7 @@ mod tests {
         assert_eq!(
             decoded(b"\x22abc", 3).unwrap(),
             b"abc",
-            "the first byte's upper bits are a mark"
+            "the upper bits of the first byte are ignored"
         );
         assert_eq!(decoded(b"\x00a\x01bc", 3).unwrap(), b"abc");
     }
@@ -183,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn length_bytes_add_up_until_one_is_not_255() {
+    fn length_bytes_are_summed_up_to_the_first_byte_below_255() {
         let len = 9 + 255 + 7;
         let mut expected = vec![b'a'; 1 + len];
         expected.push(b'x');
@@ -198,7 +201,8 @@ mod tests {
             stream.push(run.len() as u8 - 1);
             stream.extend_from_slice(run);
         }
-        // A far distance of 8192 + 3 * 256 + 5, then the largest near one, 8191.
+        // Add a match at the far distance 8192 + 3 * 256 + 5, then a match at the largest near
+        // distance, 8191.
         stream.extend_from_slice(&[0x3f, 0xff, 3, 5]);
         stream.extend_from_slice(&[0x3f, 0xfe]);
         stream.extend_from_slice(b"\x00x");
@@ -213,15 +217,18 @@ mod tests {
         let cases: &[(&[u8], &str)] = &[
             (b"", "blosclz: needs 1 byte, found only 0 at offset 0"),
             (b"\x05ab", "blosclz: needs 6 bytes, found only 2 at offset 1"),
-            (b"\x01ab", "blosclz: decodes to 2 bytes, expected 10 at offset 3"),
-            (b"\x0aabcdefghijk", "blosclz: decodes to more than 10 bytes at offset 0"),
+            (b"\x01ab", "blosclz: the stream decodes to 2 bytes, expected 10 at offset 3"),
+            (b"\x0aabcdefghijk", "blosclz: the stream decodes to more than 10 bytes at offset 0"),
             (b"\x00a\x20", "blosclz: needs 1 byte, found only 0 at offset 3"),
             (
                 b"\x00a\x20\x01\x00x",
-                "blosclz: match distance 2 is outside the 1 decoded byte at offset 2",
+                "blosclz: match distance 2 is invalid after 1 decoded byte at offset 2",
             ),
             (b"\x00a\x3f\xff\x00", "blosclz: needs 1 byte, found only 0 at offset 5"),
-            (b"\x00a\xe0\x01\x00\x00x", "blosclz: decodes to more than 10 bytes at offset 2"),
+            (
+                b"\x00a\xe0\x01\x00\x00x",
+                "blosclz: the stream decodes to more than 10 bytes at offset 2",
+            ),
         ];
         for (stream, message) in cases {
             assert_eq!(decoded(stream, 10).unwrap_err().to_string(), *message);
@@ -240,6 +247,9 @@ mod tests {
         stream.resize(stream.len() + 8_421_605, 255);
         stream.extend_from_slice(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         let error = decoded(&stream, 65536).unwrap_err();
-        assert_eq!(error.to_string(), "blosclz: decodes to more than 65536 bytes at offset 5");
+        assert_eq!(
+            error.to_string(),
+            "blosclz: the stream decodes to more than 65536 bytes at offset 5"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Decoding and encoding single streams. A stream must decode to exactly the length of its part of
-//! a block.
+//! Decoding and encoding single streams. A stream must decode to exactly the length of the part of
+//! the block that it encodes.
 //!
 //! | codec | stream |
 //! |---|---|
@@ -71,7 +71,9 @@ impl Decoders {
                     .decompress(stream, out, FlushDecompress::Finish)
                     .map_err(|error| failed(&error))?;
                 if status != Status::StreamEnd {
-                    return Err(failed(&"the stream continues after the data"));
+                    return Err(failed(
+                        &"the stream is incomplete, or it continues after the data",
+                    ));
                 }
                 usize::try_from(zlib.total_out()).unwrap_or(usize::MAX)
             }
@@ -89,7 +91,10 @@ impl Decoders {
         };
         if len != out.len() {
             let len = count(len, "byte");
-            return Err(failed(&format_args!("decodes to {len}, expected {}", out.len())));
+            return Err(failed(&format_args!(
+                "the stream decodes to {len}, expected {}",
+                out.len()
+            )));
         }
         Ok(())
     }

@@ -69,8 +69,8 @@ pub(super) fn copy_match(out: &mut [u8], at: usize, distance: usize, len: usize)
     }
 }
 
-/// Copies a match in pieces of `LEN` bytes, which do not overlap because the distance is at least
-/// as long.
+/// Copies a match in pieces of `LEN` bytes. `distance` is at least `LEN`, so no piece overlaps its
+/// own source.
 #[inline]
 fn copy_pieces<const LEN: usize>(out: &mut [u8], at: usize, distance: usize, len: usize) {
     let mut to = at;
@@ -88,13 +88,13 @@ pub(super) fn copy_piece<const LEN: usize>(out: &mut [u8], from: usize, to: usiz
     out[to..to + LEN].copy_from_slice(&piece);
 }
 
-/// Copies a match of at most 18 bytes to offset `distance` of `reach`, from the beginning of `reach`.
-/// Up to 24 bytes are written. `distance` is at least 1. Returns `None` if `reach` has less than
-/// `distance + 24` bytes.
+/// Copies a match of at most 18 bytes to offset `distance` of `reach`, from the beginning of
+/// `reach`. Up to 24 bytes are written. `distance` is at least 1. Returns `None` if `reach` has
+/// fewer than `distance + 24` bytes.
 ///
-/// Distances below and above 8 take the same path, because the processor cannot predict which of
-/// them comes next in noisy data. With a branch, unpacking noisy data in chunks of 256 KiB takes
-/// 1.09 times as long (example `bloscpack_tasks`, task `unpack_array_into`).
+/// Distances below 8 are handled without a branch, because the processor cannot predict the
+/// distances in noisy data. With a branch, unpacking noisy data in chunks of 256 KiB takes 1.09
+/// times as long (example `bloscpack_tasks`, task `unpack_array_into`).
 #[inline]
 pub(super) fn copy_near_match(reach: &mut [u8], distance: usize, len: usize) -> Option<()> {
     if reach.len() < distance + 24 {
@@ -107,7 +107,8 @@ pub(super) fn copy_near_match(reach: &mut [u8], distance: usize, len: usize) -> 
     let eight = source.wrapping_mul(SIDE_BY_SIDE[period]);
     *reach.get_mut(distance..)?.first_chunk_mut()? = eight.to_le_bytes();
     let step = WHOLE_PERIODS[period];
-    // Copy the further pieces only if needed, since each has to wait for the previous one.
+    // Copy two more pieces only if they are needed, since each piece has to wait for the previous
+    // one.
     if len > step {
         let back = distance.max(step);
         let rest = reach.get_mut(distance + step - back..)?;
@@ -146,8 +147,8 @@ pub(super) fn repeated(last: [u8; 8], distance: usize) -> ([u8; 8], usize) {
     (period.wrapping_mul(SIDE_BY_SIDE[distance]).to_le_bytes(), WHOLE_PERIODS[distance])
 }
 
-/// Copies a match in parts. Each part is twice as long as the previous one while it fits in the
-/// first-level cache.
+/// Copies a match in parts. Each part is twice as long as the previous one, until the next part
+/// might no longer fit in the first-level cache.
 #[inline(never)]
 fn copy_long_match(out: &mut [u8], at: usize, distance: usize, len: usize) {
     let (mut span, mut to) = (distance, at);

@@ -15,7 +15,8 @@ use crate::{Context, Error, Limits, Result};
 const WORD: usize = 4;
 
 /// Gap in bytes between rows before unshuffling. Without it, rows whose distance is a power of two
-/// would compete for the same cache lines, which costs 4 % (example `blosc_speed`).
+/// would compete for the same cache lines, and decoding would take 4 % longer (example
+/// `blosc_speed`).
 const GAP: usize = 64;
 
 /// A complete buffer. Its length and header have been checked; the streams are checked as they are
@@ -40,7 +41,8 @@ pub struct Buffer<'a> {
     bytes: &'a [u8],
 }
 
-/// Work memory for decoding. To reuse it, keep one per thread and pass it to every call.
+/// Working memory for decoding. To reuse the memory, keep one value per thread and pass it to every
+/// call.
 #[derive(Default)]
 pub struct Scratch {
     /// A block that is still shuffled.
@@ -86,7 +88,8 @@ impl<'a> Buffer<'a> {
         &self.header
     }
 
-    /// Returns the range of the data that a block contains, or `None` after the last block.
+    /// Returns the range of the data that a block contains, or `None` if there is no block with
+    /// this index.
     pub fn block_range(&self, index: u32) -> Option<Range<usize>> {
         let (nbytes, len) = (self.nbytes(), self.block_len());
         let start = usize::try_from(index).ok()?.checked_mul(len)?;
@@ -178,8 +181,8 @@ impl<'a> Buffer<'a> {
     /// Like [`decode`](Self::decode), but replaces the content of an existing buffer and reuses its
     /// memory. After an error, the buffer is empty.
     ///
-    /// Do not clear the buffer before the call: bytes that it already contains need not be zeroed
-    /// before they are overwritten.
+    /// Do not clear the buffer before the call: only bytes beyond its current length have to be
+    /// zeroed before they are overwritten.
     ///
     /// # Errors
     ///
@@ -278,7 +281,7 @@ impl<'a> Buffer<'a> {
         let at = u64::try_from(start).ok().filter(|start| places.contains(start));
         let Some(at) = at.and_then(|at| usize::try_from(at).ok()) else {
             let (first, last) = (places.start(), places.end());
-            let message = format!("starts at {start}, expected {first} to {last}");
+            let message = format!("the streams start at {start}, expected {first} to {last}");
             return Err(Error::invalid(message).at(entry as u64));
         };
         let count = self.header.splits(len);
@@ -347,7 +350,7 @@ impl<'a> Streams<'a> {
         let rest = &bytes[at + WORD..];
         let Some(stream) = usize::try_from(len).ok().and_then(|len| rest.get(..len)) else {
             let len = diagnostic::count(len, "byte");
-            let message = format!("stream of {len}, expected at most {}", rest.len());
+            let message = format!("a stream has {len}, expected at most {}", rest.len());
             return Err(Error::invalid(message).at(at as u64));
         };
         self.at = at + WORD + stream.len();
@@ -355,10 +358,9 @@ impl<'a> Streams<'a> {
             return Ok(Some(stream));
         }
         if stream.len() > worst_len(place.len()) {
-            let (len, room) = (diagnostic::count(len, "byte"), place.len());
-            let message = format!(
-                "a stream of {len} is longer than any codec produces from data of length {room}"
-            );
+            let [len, data] = [stream.len(), place.len()].map(|len| diagnostic::count(len, "byte"));
+            let message =
+                format!("a stream of {len} is longer than any codec produces from {data} of data");
             return Err(Error::invalid(message).at(at as u64));
         }
         decoders.decode(self.codec, stream, (at + WORD) as u64, place)?;
@@ -376,8 +378,9 @@ fn word(bytes: &[u8], at: usize) -> Result<i32> {
 }
 
 /// Returns an upper bound on the length of a stream that any codec produces from `len`
-/// incompressible bytes. Empty parts can make a stream arbitrarily long. If many blocks shared such
-/// a stream, every one of them would take as long to decode as the whole stream.
+/// incompressible bytes. Longer streams are rejected, because a stream can be made arbitrarily long
+/// with empty parts. If many blocks shared such a stream, each of them would take as long to decode
+/// as the whole stream.
 fn worst_len(len: usize) -> usize {
     len.saturating_add(len / 6).saturating_add(64)
 }
@@ -390,8 +393,8 @@ fn check_len(len: usize, expected: usize) -> Result<()> {
     Err(Error::invalid(format!("the output has {len}, but the data has {expected}")))
 }
 
-/// Returns the first `len` bytes of a buffer. If the buffer is too short, it is first replaced with
-/// `len` zeros.
+/// Returns the first `len` bytes of a buffer. A buffer that is too short is first replaced with a
+/// buffer of `len` zeros.
 fn room(buffer: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     if buffer.len() < len {
         *buffer = Vec::new();
@@ -520,12 +523,16 @@ mod tests {
     fn wrong_block_starts_and_stream_lengths_are_reported_with_the_block() {
         let whole = three_blocks().bytes();
         let cases: &[(usize, i32, &str)] = &[
-            (20, 27, "block 1: starts at 27, expected 28 to 46 at offset 20"),
-            (20, -1, "block 1: starts at -1, expected 28 to 46 at offset 20"),
-            (24, 47, "block 2: starts at 47, expected 28 to 46 at offset 24"),
-            (36, -1, "block 1: stream of -1 bytes, expected at most 10 at offset 36"),
-            (36, 11, "block 1: stream of 11 bytes, expected at most 10 at offset 36"),
-            (36, i32::MAX, "block 1: stream of 2147483647 bytes, expected at most 10 at offset 36"),
+            (20, 27, "block 1: the streams start at 27, expected 28 to 46 at offset 20"),
+            (20, -1, "block 1: the streams start at -1, expected 28 to 46 at offset 20"),
+            (24, 47, "block 2: the streams start at 47, expected 28 to 46 at offset 24"),
+            (36, -1, "block 1: a stream has -1 bytes, expected at most 10 at offset 36"),
+            (36, 11, "block 1: a stream has 11 bytes, expected at most 10 at offset 36"),
+            (
+                36,
+                i32::MAX,
+                "block 1: a stream has 2147483647 bytes, expected at most 10 at offset 36",
+            ),
             (36, 0, "block 1: blosclz: needs 1 byte, found only 0 at offset 40"),
         ];
         for &(at, value, message) in cases {
@@ -584,7 +591,7 @@ mod tests {
 
     #[test]
     fn streams_padded_with_empty_blocks_are_rejected() {
-        // Builds a zlib stream of many empty stored blocks followed by one byte.
+        // Build a zlib stream of many empty stored blocks followed by one byte.
         let mut stream = vec![0x78, 0x01];
         stream.extend_from_slice(&[0, 0, 0, 0xff, 0xff].repeat(100));
         stream.extend_from_slice(&[1, 1, 0, 0xfe, 0xff, b'a', 0, 0x62, 0, 0x62]);
@@ -599,7 +606,7 @@ mod tests {
         let error = decode(&build.bytes()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "block 0: a stream of 512 bytes is longer than any codec produces from data of length 1 at offset 20"
+            "block 0: a stream of 512 bytes is longer than any codec produces from 1 byte of data at offset 20"
         );
     }
 
@@ -655,7 +662,7 @@ mod tests {
         assert!(buffer.decode_into(&mut out[..9], &mut scratch).is_err());
         assert!(buffer.decode_range_into(0..9, &mut out, &mut scratch).is_err());
         assert!(buffer.decode_range_into(9..11, &mut out[..2], &mut scratch).is_err());
-        #[allow(clippy::reversed_empty_ranges, reason = "that is the mistake")]
+        #[allow(clippy::reversed_empty_ranges, reason = "the reversed range is under test")]
         let reversed = buffer.decode_range_into(5..3, &mut [], &mut scratch);
         assert!(reversed.is_err());
     }
@@ -666,7 +673,7 @@ mod tests {
         let options = CompressOptions::new(Compressor::Zlib).typesize(4).shuffle(Shuffle::None);
         let packed = compress(&data, &options).unwrap();
         let mut old = packed.clone();
-        assert_eq!(old[2], 0x70, "75 bytes a stream: not split");
+        assert_eq!(old[2], 0x70, "streams of 75 bytes are not split");
         old[2] = 0x60;
         assert_eq!(decode(&old).unwrap(), data);
     }

@@ -42,7 +42,7 @@ pub enum Compressor {
 }
 
 impl Compressor {
-    /// All compressors, ordered by the number of their codec in the format.
+    /// All compressors, in the order of the codec numbers in the format.
     pub const ALL: [Self; 6] =
         [Self::Blosclz, Self::Lz4, Self::Lz4hc, Self::Snappy, Self::Zlib, Self::Zstd];
 
@@ -54,7 +54,7 @@ impl Compressor {
         }
     }
 
-    /// Finds a compressor by its [`name`](Self::name).
+    /// Returns the compressor with this [`name`](Self::name), or `None` if there is none.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|compressor| compressor.name() == name)
     }
@@ -110,10 +110,10 @@ impl CompressOptions {
         shuffle: Shuffle;
         /// Sets the size of an element in bytes, from 1 to 255.
         typesize: u8;
-        /// Sets the block size in bytes. For 0, a size is chosen according to the level and the
-        /// compressor. Blocks consist of whole elements and have at least 128 bytes. Blocks that
-        /// are split into one stream per byte of the type are `typesize` times as large, but from
-        /// 64 KiB to 1 MiB.
+        /// Sets the block size in bytes. If it is 0, a size is chosen according to the level and
+        /// the compressor. Sizes from 1 to 127 become 128. If blocks are split into one stream per
+        /// byte of an element, the size is multiplied by `typesize` and clamped to 64 KiB to 1 MiB.
+        /// Finally, it is limited to the length of the data and rounded down to whole elements.
         blocksize: u32;
     }
 

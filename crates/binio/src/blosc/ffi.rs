@@ -11,9 +11,11 @@ use crate::{Error, Result};
 pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>) -> Result<()> {
     let level = options.level;
     let typesize = options.typesize;
-    // Check the requirements of the safety comment below again.
+    // The unsafe call below relies on these limits, so check them here as well.
     if data.len() > MAX_NBYTES as usize || level > 9 || typesize == 0 {
-        return Err(Error::invalid("options of the compressor are out of range"));
+        return Err(Error::invalid(
+            "the data is too long, the level is above 9, or the typesize is 0",
+        ));
     }
     let room = data.len() + HEADER_LEN;
     out.clear();

@@ -10,8 +10,9 @@
 //! | 8 | 4 | blocksize | length of a block's data; the last block may be shorter |
 //! | 12 | 4 | ctbytes | length of the whole buffer, including the header |
 //!
-//! Bit 4 is clear in buffers written before it was introduced, in which only the sizes determine
-//! whether blocks are split. A clear bit therefore allows a split but does not require it.
+//! Bit 4 is clear in buffers written before the bit was introduced. In these buffers, only the
+//! typesize and the block size determine whether blocks are split. A clear bit therefore allows a
+//! split but does not require it.
 
 use crate::number::ByteReader;
 use crate::{Endian, Error, Result};
@@ -35,7 +36,7 @@ const FLAG_RESERVED: u8 = 0x08;
 pub(super) const FLAG_NOT_SPLIT: u8 = 0x10;
 pub(super) const CODEC_SHIFT: u8 = 5;
 
-/// Maximum typesize of blocks that are split into one stream per byte of the type.
+/// Maximum typesize of blocks that are split into one stream per byte of an element.
 pub(super) const MAX_SPLITS: u8 = 16;
 /// Minimum decoded length in bytes of each stream of a split block.
 const MIN_SPLIT: u32 = 128;
@@ -80,7 +81,7 @@ impl Codec {
     }
 }
 
-/// The order of the bytes in a block when it is compressed.
+/// The order of the bytes or bits in a block before compression.
 ///
 /// ```
 /// use binio::blosc::{Buffer, CompressOptions, Compressor, Shuffle, compress};
@@ -96,7 +97,8 @@ pub enum Shuffle {
     None,
     /// By byte: the first byte of every element, then the second byte of every element, and so on.
     Byte,
-    /// By bit: the first bit of every element, and so on.
+    /// By bit: the lowest bit of the first byte of every element, then the next bit of every
+    /// element, and so on.
     Bit,
 }
 
@@ -110,7 +112,7 @@ impl Shuffle {
         }
     }
 
-    /// Finds a shuffle by its [`name`](Self::name).
+    /// Returns the shuffle with this [`name`](Self::name), or `None` if there is none.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::None, Self::Byte, Self::Bit].into_iter().find(|shuffle| shuffle.name() == name)
     }
@@ -262,7 +264,8 @@ impl Header {
         self.flags & FLAG_MEMCPYED != 0
     }
 
-    /// Returns `true` if blocks are split whenever their typesize and length allow it.
+    /// Returns `true` if the flags allow full blocks to be split into several streams. Whether the
+    /// blocks are split then depends on the typesize and the block size.
     pub fn is_split_allowed(&self) -> bool {
         self.flags & FLAG_NOT_SPLIT == 0
     }
@@ -295,7 +298,7 @@ impl Header {
     }
 }
 
-/// Returns `true` if full blocks of this size can be split into one stream per byte of the type.
+/// Returns `true` if full blocks of this size can be split into one stream per byte of an element.
 pub(super) fn splits_evenly(typesize: u8, blocksize: u32) -> bool {
     (1..=MAX_SPLITS).contains(&typesize) && blocksize / u32::from(typesize) >= MIN_SPLIT
 }
@@ -392,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn full_blocks_are_split_by_typesize_but_leftover_blocks_are_not() {
+    fn full_blocks_are_split_if_the_typesize_allows_it_but_a_shorter_last_block_is_not() {
         let splits = |flags: u8, typesize: u8, len: usize| {
             Header::parse(&with(2, &[flags, typesize])).unwrap().splits(len)
         };

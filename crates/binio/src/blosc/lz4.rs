@@ -12,14 +12,14 @@
 //! literals.
 //!
 //! The crate `lz4_flex` decodes the same format, but it copies overlapping matches byte by byte.
-//! Shuffled data contains many of them; shuffled buffers decode 1 to 4.6 times as fast with this
-//! module (example `blosc_speed`).
+//! Shuffled data contains many such matches, so shuffled buffers decode 1 to 4.6 times as fast with
+//! this module (example `blosc_speed`).
 
 use super::copies::{copy_literals, copy_match, copy_near_match, copy_piece};
 use crate::diagnostic::count;
 use crate::{Error, Result};
 
-/// The value of a length in a token that is followed by length bytes.
+/// The value of a length in a token if the length continues in length bytes.
 const LONG: usize = 15;
 /// Length of the shortest match.
 const MIN_MATCH: usize = 4;
@@ -53,7 +53,10 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
         }
         let room = &mut out[done..];
         if run > room.len() {
-            return invalid(at, &format!("decodes to more than {}", count(out.len(), "byte")));
+            return invalid(
+                at,
+                &format!("the stream decodes to more than {}", count(out.len(), "byte")),
+            );
         }
         let rest = stream.get(at..).unwrap_or_default();
         if run > rest.len() {
@@ -73,7 +76,7 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
             return invalid(
                 at,
                 &format!(
-                    "match distance {distance} is outside the {}",
+                    "match distance {distance} is invalid after {}",
                     count(done, "decoded byte")
                 ),
             );
@@ -88,19 +91,25 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
         }
         len += MIN_MATCH;
         if len > out.len() - done {
-            return invalid(at, &format!("decodes to more than {}", count(out.len(), "byte")));
+            return invalid(
+                at,
+                &format!("the stream decodes to more than {}", count(out.len(), "byte")),
+            );
         }
         copy_match(out, done, distance, len);
         done += len;
     }
     if done < out.len() {
-        return invalid(at, &format!("decodes to {}, expected {}", count(done, "byte"), out.len()));
+        return invalid(
+            at,
+            &format!("the stream decodes to {}, expected {}", count(done, "byte"), out.len()),
+        );
     }
     Ok(())
 }
 
-/// Decodes a common sequence: a short one that is not near the ends of either buffer. Returns the
-/// numbers of bytes read and written, or `None` for any other sequence.
+/// Decodes a common sequence: a short sequence that is not near the end of either buffer. Returns
+/// the numbers of bytes read and written, or `None` for any other sequence.
 #[inline]
 fn short_sequence(stream: &[u8], out: &mut [u8], done: usize) -> Option<(usize, usize)> {
     // The sequence has a token, at most 14 literals, and a distance. 16 bytes are copied for the
@@ -128,8 +137,8 @@ fn short_sequence(stream: &[u8], out: &mut [u8], done: usize) -> Option<(usize, 
     Some((run + 3, run + len + MIN_MATCH))
 }
 
-/// Returns the sum of the length bytes, but stops once it exceeds `room`. Returns `None` if the
-/// stream ends first.
+/// Returns the sum of the length bytes. Stops adding once the sum exceeds `room`, the number of
+/// bytes left in the output. Returns `None` if the stream ends first.
 fn length(stream: &[u8], at: &mut usize, room: usize) -> Option<usize> {
     let mut sum = 0;
     loop {
@@ -170,20 +179,20 @@ mod tests {
             (b"", "lz4: needs 1 byte, found only 0 at offset 0"),
             (b"\x50ab", "lz4: needs 5 bytes, found only 2 at offset 1"),
             (b"\xf0", "lz4: needs 1 byte, found only 0 at offset 1"),
-            (b"\xf0\xff\xff\xff", "lz4: decodes to more than 10 bytes at offset 2"),
+            (b"\xf0\xff\xff\xff", "lz4: the stream decodes to more than 10 bytes at offset 2"),
             (b"\x10a\x01", "lz4: needs 2 bytes, found only 1 at offset 2"),
             (
                 b"\x10a\x00\x00\x00",
-                "lz4: match distance 0 is outside the 1 decoded byte at offset 2",
+                "lz4: match distance 0 is invalid after 1 decoded byte at offset 2",
             ),
             (
                 b"\x10a\x02\x00\x00",
-                "lz4: match distance 2 is outside the 1 decoded byte at offset 2",
+                "lz4: match distance 2 is invalid after 1 decoded byte at offset 2",
             ),
-            (b"\x1aa\x01\x00\x00", "lz4: decodes to more than 10 bytes at offset 4"),
+            (b"\x1aa\x01\x00\x00", "lz4: the stream decodes to more than 10 bytes at offset 4"),
             (b"\x1fa\x01\x00", "lz4: needs 1 byte, found only 0 at offset 4"),
             (b"\x10a\x01\x00", "lz4: needs 1 byte, found only 0 at offset 4"),
-            (b"\x20ab", "lz4: decodes to 2 bytes, expected 10 at offset 3"),
+            (b"\x20ab", "lz4: the stream decodes to 2 bytes, expected 10 at offset 3"),
         ];
         for (stream, message) in cases {
             assert_eq!(decoded(stream, 10).unwrap_err().to_string(), *message);

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 0 | 16 | header, see [`Header`] |
 //! | 16 | 4 · blocks | offset of each block from the start of the buffer, i32 |
-//! | | | blocks in any order, each with a single stream or one stream per byte of the type |
+//! | | | blocks in any order, each with a single stream or one stream per byte of an element |
 //!
 //! Each stream is preceded by its length (i32). A stream as long as its data is stored plain; all
 //! others are compressed with the codec of the buffer. After decompression, the bytes or bits of a
@@ -23,7 +23,7 @@
 //! let buffer = Buffer::parse(&packed)?;
 //! assert_eq!(buffer.decode(&Limits::default())?, data);
 //!
-//! // A part, for which only the blocks that it touches are decoded.
+//! // Decode a part of the data. Only the blocks that contain the part are decoded.
 //! let mut part = [0; 8];
 //! buffer.decode_range_into(4000..4008, &mut part, &mut Scratch::default())?;
 //! assert_eq!(part, data[4000..4008]);
@@ -31,8 +31,9 @@
 //! ```
 //!
 //! With the feature `blosc-compress`, every compressor except snappy comes from the C library, so
-//! the output is identical. Without it, lz4, snappy, zlib and, with the feature `blosc-zstd`, zstd
-//! are available; their output decodes to the same data but differs in its bytes.
+//! the output is identical to that of the library. Without the feature, lz4, snappy, zlib and, with
+//! the feature `blosc-zstd`, zstd are available; their output decodes to the same data but differs
+//! in its bytes.
 
 mod bitshuffle;
 mod blosclz;
