@@ -1,5 +1,5 @@
-//! If an in-place change is stopped at any point, the file can be restored to its old or new
-//! content, and a reader sees either content at all times.
+//! Readers always see either the old or the new content of a file, even if an in-place change is
+//! interrupted at any point. Undoing the interrupted change leaves the content that readers saw.
 
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
@@ -16,8 +16,8 @@ use proptest::prelude::*;
 #[derive(Clone, Debug)]
 struct Case {
     old: Vec<u8>,
-    /// The new bytes of each patch, preceded by its position in thousandths of the space between
-    /// the header and the tail.
+    /// The position and the new bytes of each patch. The position is in thousandths of the range
+    /// from the untouched bytes to the tail.
     patches: Vec<(usize, Vec<u8>)>,
     tail: usize,
     new_tail: Vec<u8>,
@@ -230,7 +230,7 @@ fn a_journal_of_another_file_is_not_applied() {
     }
 }
 
-/// The other file is a different version of the changed file, and differs only in the ranges that
+/// The journal is compared with another version of the file, which differs only in the ranges that
 /// the change overwrites.
 #[test]
 fn a_journal_is_not_applied_if_bytes_in_a_saved_range_differ() {
@@ -249,7 +249,7 @@ fn a_journal_is_not_applied_if_bytes_in_a_saved_range_differ() {
             assert!(Journaled::new(other, journal.to_vec()).unwrap().is_none());
         }
     }
-    // Neither is the journal applied to a file that is too short, since the change does not
+    // The journal is not applied to a file that is too short either, because this change does not
     // truncate the file.
     let mut storage = MemoryStorage::with_journal(&case.old[..case.old.len() - 1], journal);
     assert!(journal::undo(&mut storage).is_err());
@@ -274,7 +274,7 @@ fn a_journal_is_not_applied_to_a_copy_or_an_older_version_of_the_file() {
         let mut storage = FileStorage::open(&lock).unwrap();
         let mut change = Change::begin(&mut storage, &case.plan()).unwrap();
         case.write(&mut change).unwrap();
-        // Behave as if the process had been killed.
+        // Do not run the destructor, as if the process had been killed.
         std::mem::forget(change);
     }
     let pending = || journal::pending(&path).unwrap();
@@ -288,7 +288,8 @@ fn a_journal_is_not_applied_to_a_copy_or_an_older_version_of_the_file() {
     assert_eq!(fs::read(&path).unwrap(), case.changed());
     fs::rename(folder.path().join("aside"), &path).unwrap();
     assert_eq!(pending(), Some(Pending::Changed));
-    // Make the file older than the journal, like a copy with its modification time.
+    // Make the file older than the journal, like a restored backup that keeps its modification
+    // time.
     let file = File::options().write(true).open(&path).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
     assert_eq!(pending(), Some(Pending::Foreign));
@@ -324,8 +325,8 @@ fn a_change_cannot_begin_while_a_journal_exists() {
     assert_eq!(left.file_bytes(), case.changed());
 }
 
-/// A later version may write such a journal. The file may be partly changed, so the journal must
-/// not be treated as incomplete.
+/// A later version of this crate may write journals in a different format. The file may then be
+/// partly changed, so such a journal must not be treated as incomplete.
 #[test]
 fn a_complete_journal_of_an_unknown_version_is_rejected() {
     let case = case();
@@ -402,7 +403,7 @@ fn a_file_on_disk_is_read_through_its_journal_and_can_be_rolled_back() {
 
 #[cfg(unix)]
 #[test]
-fn anything_but_a_regular_file_is_rejected_without_waiting() {
+fn opening_anything_but_a_regular_file_fails_without_waiting() {
     use binio::write::ConsistentFile;
 
     let folder = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@ use binio::{Endian, ErrorKind, Result};
 const OLD: &[u8] = b"the old file";
 const NEW: &[u8] = b"BLK1\x00\x07payload\0\0\0";
 
-/// Writes a file like a format crate does: magic number, payload length, payload, padding.
+/// Writes a file as a format crate would: magic number, payload length, payload, padding.
 fn write_block<W: Write + Seek>(inner: W) -> Result<W> {
     let mut writer = PatchWriter::new(inner)?;
     writer.write_all(b"BLK1")?;

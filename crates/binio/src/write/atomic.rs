@@ -55,7 +55,8 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Creates a temporary file that will be renamed to `target`, whose directory must exist.
+    /// Creates a new file, which [`commit`](Self::commit) moves to `target`. The directory of
+    /// `target` must exist.
     ///
     /// # Errors
     ///
@@ -131,7 +132,8 @@ impl AtomicFile {
         self.commit_by(NewFile::put)
     }
 
-    /// Like [`commit`](Self::commit), but never replaces a file.
+    /// Like [`commit`](Self::commit), but never replaces a file, except as described for
+    /// [`NewFile::put_new`].
     ///
     /// ```
     /// use binio::write::AtomicFile;
@@ -154,8 +156,9 @@ impl AtomicFile {
         self.commit_by(NewFile::put_new)
     }
 
-    /// Moves several files into place in the given order. Each directory is synced only once, so
-    /// committing many small files takes half as long as committing them one by one.
+    /// Moves several files into place in the given order. Consecutive files in the same directory
+    /// need only one sync of the directory, so committing many small files takes half as long as
+    /// committing them one by one.
     ///
     /// ```
     /// use std::io::Write;
@@ -285,7 +288,8 @@ fn regular_file(path: &Path) -> Result<Option<fs::Metadata>> {
 #[cfg(unix)]
 pub fn sync_directory(path: &Path) -> Result<()> {
     match File::open(directory_of(path))?.sync_all() {
-        // Some network file systems cannot sync a directory. Nothing more can be done on them.
+        // Some network file systems cannot sync a directory. This is no error, because there is no
+        // other way to sync it.
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
             Ok(())
         }
@@ -434,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_created_under_the_name_in_the_meantime_is_rejected() {
+    fn a_directory_created_at_the_target_in_the_meantime_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("target");
         for create in WAYS {
@@ -535,7 +539,8 @@ mod tests {
         assert!(AtomicFile::create("/dev/null").is_err());
     }
 
-    /// Creates a file, and leaves it in the state after an in-place change was killed.
+    /// Creates a file with an interrupted in-place change, as if the process that made the change
+    /// had been killed.
     fn interrupted(path: &Path) {
         use crate::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
 
@@ -557,7 +562,7 @@ mod tests {
             let mut file = AtomicFile::create_as(&target, create).unwrap();
             assert_eq!(fs::read(&target).unwrap(), b"old data, old tail");
             file.write_all(b"new").unwrap();
-            // Another process begins a change, and is killed, while the new file is being written.
+            // While the new file is being written, another process begins a change and is killed.
             interrupted(&target);
             file.commit().unwrap();
             assert_eq!(

@@ -6,8 +6,8 @@ use super::journal::{self, Head};
 use super::{Storage, WriteAt};
 use crate::{Error, ReadAt, Result};
 
-/// Maximum length in bytes of the witness, the end of the untouched range, which identifies the
-/// file.
+/// Maximum length in bytes of the witness: the last bytes of the untouched range, which identify
+/// the file.
 const WITNESS: u64 = 64 << 10;
 
 /// A plan for an in-place change: the ranges it may overwrite, and the bytes by which the file is
@@ -37,9 +37,10 @@ impl ChangePlan {
         self
     }
 
-    /// Adds bytes that identify the file even though the change overwrites them, such as its
-    /// header. At any time during the change, each of these bytes must be either the old byte or
-    /// the corresponding byte of `after`. The maximum length is 4096 bytes.
+    /// Sets the marker: bytes at `offset` that identify the file even though the change overwrites
+    /// them, such as a header. `after` is their new content. At any time during the change, each
+    /// byte of the marker must be either the old byte or the corresponding byte of `after`. The
+    /// maximum length is 4096 bytes.
     #[must_use]
     pub fn marker(mut self, offset: u64, after: impl Into<Vec<u8>>) -> Self {
         self.marker_after = after.into();
@@ -48,7 +49,7 @@ impl ChangePlan {
         self.overwrite(marker)
     }
 
-    /// Returns the ranges to save from a file of `len` bytes. They are sorted, end at most at
+    /// Returns the ranges to save from a file of `len` bytes. They are sorted, end no later than
     /// `len`, and are neither empty nor overlapping.
     fn ranges(&self, len: u64) -> Vec<Range<u64>> {
         let clip = |range: &Range<u64>| range.start.min(len)..range.end.min(len);
@@ -139,7 +140,8 @@ impl<'a> Change<'a> {
         file.read_exact_at(&mut marker_before, plan.marker.start)?;
         if witness.is_empty() && marker_before.is_empty() {
             return Err(Error::invalid(
-                "the change plan has no bytes that identify the file: add a witness or a marker",
+                "the change plan has no bytes that identify the file: declare an untouched range \
+                 or a marker",
             ));
         }
         let head = Head {
@@ -200,7 +202,8 @@ impl<'a> Change<'a> {
         journal::record(self.storage, offset, data)
     }
 
-    /// Fails unless the plan allows every byte of `range` to be written.
+    /// Fails unless every byte of `range` is in a range of the plan or after the old end of the
+    /// file.
     fn check(&self, range: &Range<u64>) -> Result<()> {
         let mut start = range.start;
         for allowed in &self.ranges {
@@ -209,8 +212,10 @@ impl<'a> Change<'a> {
             }
         }
         if start < range.end.min(self.old_len) {
-            return Err(Error::invalid("this byte is not in any range that the change may write"))
-                .map_err(|error: Error| error.at(start));
+            return Err(Error::invalid(
+                "this byte is not in any range that the change plan allows to be overwritten",
+            ))
+            .map_err(|error: Error| error.at(start));
         }
         Ok(())
     }
@@ -305,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_without_identifying_bytes_is_rejected() {
+    fn plans_that_contradict_themselves_or_cannot_identify_the_file_are_rejected() {
         let mut storage = MemoryStorage::new(b"0123456789");
         assert!(Change::begin(&mut storage, &ChangePlan::new(4..4).overwrite(0..10)).is_err());
         assert!(Change::begin(&mut storage, &ChangePlan::new(20..30)).is_err());

@@ -2,8 +2,8 @@
 
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 
-/// An output that discards all bytes but tracks its position, to find out how much would be
-/// written.
+/// An output that discards all bytes but tracks its position, so that a caller can find out how
+/// much would be written.
 ///
 /// ```
 /// use std::io::{Seek, Write};

@@ -1,7 +1,8 @@
 //! A writer that fails on purpose, for testing code that writes files.
 //!
-//! Run the code under test once with [`Fault::None`] to count its operations. Then run it once per
-//! operation, each time with a fault at that operation, and check what it leaves behind.
+//! Run the code under test once with [`Fault::None`] to count its operations. Then run the code
+//! once per operation, each time with a fault at a different operation, and check the files that it
+//! leaves behind.
 //!
 //! ```
 //! use std::io::{Cursor, Write};

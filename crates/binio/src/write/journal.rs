@@ -43,10 +43,10 @@
 //!
 //! The journal is first compared with the file, because a different file may now have the same
 //! name. The journal belongs to the file only if all of these conditions hold: the inode is the
-//! same, the file was not last modified before the change began, the witness is unchanged, and each
-//! byte that the change may overwrite is either the old byte or one found in a record or the
-//! marker. Otherwise the file is not touched. Journals of an older version have no records, so they
-//! are never applied.
+//! same, the file was not last modified before the change began, the file is long enough, the
+//! witness is unchanged, and each byte that the change may overwrite is either the old byte or one
+//! found in a record or the marker. Otherwise the file is not touched. Journals of an older version
+//! have no records, so they are never applied.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -176,7 +176,7 @@ fn is_missing(error: &Error) -> bool {
     matches!(error.kind(), crate::ErrorKind::Io(io) if io.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Locks a file and undoes an interrupted in-place change, which restores the file as it was before
+/// Locks a file, and undoes an interrupted in-place change, so that the file is as it was before
 /// the change. Returns `true` if there was a journal.
 ///
 /// # Errors
@@ -186,8 +186,8 @@ fn is_missing(error: &Error) -> bool {
 /// still in progress, and with [`Io`](crate::ErrorKind::Io) if the file cannot be written.
 pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
     let path = path.as_ref();
-    // Only lock the file if there is something to undo. Otherwise, a file that cannot be locked is
-    // no error.
+    // Only lock the file if there is a change to undo. Without a journal, it is no error if the
+    // file cannot be locked.
     Ok(open(path)?.is_some() && FileLock::acquire(path)?.roll_back()?)
 }
 
@@ -195,8 +195,8 @@ pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
 /// not remain next to the new file.
 ///
 /// Fails if another process is changing the file, if the journal belongs to another file, or if
-/// there is a journal but no file. The bytes in the journal may still be needed then, so the user
-/// has to decide.
+/// there is a journal but no file. In these cases, the bytes in the journal may still be needed, so
+/// the user has to decide what to do with the journal.
 pub(super) fn settle(target: &Path) -> Result<()> {
     let journal = path_of(target);
     if std::fs::symlink_metadata(&journal).is_err() {
@@ -216,8 +216,8 @@ impl FileLock {
     ///
     /// Same as [`roll_back`], except that it cannot fail with [`Locked`](crate::ErrorKind::Locked).
     pub fn roll_back(&self) -> Result<bool> {
-        // Only open the file for writing if there is something to undo. Otherwise, a read-only file
-        // is no error.
+        // Only open the file for writing if there is a change to undo. Without a journal, it is no
+        // error if the file is read-only.
         if open(self.path())?.is_none() {
             return Ok(false);
         }
@@ -339,7 +339,7 @@ impl Head {
         }
         let count = u32::try_from(self.ranges.len());
         let count = count.map_err(|_| {
-            Error::invalid("too many ranges for a journal, expected less than 2^32")
+            Error::invalid("the change has too many ranges for a journal, expected fewer than 2^32")
         })?;
         let mut bytes = MAGIC.to_vec();
         bytes.extend(count.to_le_bytes());
@@ -516,8 +516,8 @@ impl Journal {
         Ok(is_explained)
     }
 
-    /// Clears the flag in `differs` of each byte that equals a byte of the marker or of a record at
-    /// the same offset. `now` contains the bytes of the file from `offset` onwards.
+    /// Clears the flag in `differs` of each byte that equals the byte at the same offset in the
+    /// marker or in a record. `now` contains the bytes of the file from `offset` onwards.
     fn explain(
         &self,
         offset: u64,
@@ -618,7 +618,7 @@ fn range(fields: &mut ByteReader<'_>) -> Result<Range<u64>> {
 }
 
 fn endless() -> Error {
-    Error::invalid("a range in the journal ends after 2^64")
+    Error::invalid("a range in the journal ends after offset 2^64")
 }
 
 /// Calls `work` for each piece of a range, with the offset of the piece and a buffer as long as the

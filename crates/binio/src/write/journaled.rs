@@ -15,7 +15,8 @@ pub struct Journaled<F, J> {
     file: F,
     journal: J,
     len: u64,
-    /// The saved ranges of the file, each with the offset of its bytes in the journal, in order.
+    /// The saved ranges of the file, each with the offset of its bytes in the journal. They are
+    /// sorted and do not overlap.
     saved: Vec<(std::ops::Range<u64>, u64)>,
 }
 
@@ -44,8 +45,8 @@ impl<F: ReadAt, J: ReadAt> Journaled<F, J> {
 }
 
 impl Journaled<FileSource, FileSource> {
-    /// Opens a file and its journal. Returns `None` if there is no journal that applies, so that
-    /// the file can be read as it is.
+    /// Opens a file and its journal. Returns `None` if the file has no journal, or if the journal
+    /// does not apply. The file can then be read as it is.
     ///
     /// # Errors
     ///
@@ -61,7 +62,7 @@ impl Journaled<FileSource, FileSource> {
 /// A file that is open for reading, with the content from before any unfinished change.
 #[derive(Debug)]
 pub enum ConsistentFile {
-    /// The file as it is, since it has no journal that applies.
+    /// The file as it is, because it has no journal, or because its journal does not apply.
     File(FileSource),
     /// The file as it was before a change that was interrupted or is still in progress.
     Before(Journaled<FileSource, FileSource>),

@@ -1,7 +1,8 @@
 //! Locking files, so that only one process changes a file at a time.
 //!
 //! A writer holds the lock until its change is complete. Opening a file for writing rolls back an
-//! interrupted change, which without a lock could be a change still in progress.
+//! interrupted change. Without the lock, this could undo a change that another process is still
+//! making.
 //!
 //! The lock is the system's advisory lock (`flock`) on the file itself, so no lock file can be left
 //! behind, and the lock ends with the process that holds it.
@@ -60,8 +61,8 @@ impl FileLock {
         acquire().with_context(|| path.display().to_string())
     }
 
-    /// Like [`acquire`](Self::acquire), but waits for up to `patience` until the lock is free. If
-    /// the locked file is replaced in the meantime, locks the new file.
+    /// Like [`acquire`](Self::acquire), but waits up to `patience` for another process to release
+    /// the lock. If the locked file is replaced in the meantime, locks the new file.
     ///
     /// # Errors
     ///
@@ -97,7 +98,8 @@ impl FileLock {
     }
 }
 
-/// Returns the id of the process that holds the lock of a file, or `None` if it cannot be found.
+/// Returns the id of the process that holds the lock on a file, or `None` if the process cannot be
+/// found.
 #[cfg(target_os = "linux")]
 fn holder(path: &Path) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;

@@ -154,15 +154,16 @@ impl MemoryStorage {
         self.journal.as_ref().map(|journal| journal.data.as_slice())
     }
 
-    /// Returns all operations so far, including those that failed or were lost.
+    /// Returns all operations so far, including failed and lost operations.
     pub fn operations(&self) -> Vec<Operation> {
         lock(&self.log).operations.clone()
     }
 
     /// Returns the possible states after a power cut that follows the first `count` operations.
     ///
-    /// Synced operations always take effect. A state keeps all, none, all but one or only one of
-    /// the other operations, or all of them with the last write cut in half.
+    /// Synced operations always take effect. In each state, all, none, all but one, or only one of
+    /// the other operations take effect. In one more state, all of them take effect, but only with
+    /// the first half of the last write.
     pub fn crashes(&self, count: usize) -> Vec<Self> {
         let operations = self.operations();
         let done = &operations[..count.min(operations.len())];

@@ -36,7 +36,8 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Creates a file in the directory of `target`, without giving it that name yet.
+    /// Creates a file in the directory of `target`, without giving the file the name of `target`
+    /// yet.
     ///
     /// # Errors
     ///
@@ -152,8 +153,8 @@ impl Seek for NewFile {
     }
 }
 
-/// Calls `create` with a temporary name for `target`, and with further names while they are in use.
-/// Removes temporary files left behind by killed processes.
+/// Calls `create` with the first temporary name for `target` that no other writer uses. If a killed
+/// process has left a file behind under a name that is tried, removes the file.
 ///
 /// The names are derived from the name of the target, so the next writer to the same target can
 /// find them without listing the directory.
@@ -164,8 +165,8 @@ fn with_temporary_name<T>(
     let mut number = 0_u64;
     loop {
         let name = temporary_name(target, number);
-        // Do not register a name that belongs to another writer, because this process would remove
-        // it.
+        // Do not register a name that belongs to another writer, because this process would then
+        // remove the file of that writer.
         if fs::symlink_metadata(&name).is_ok() && !stale::remove(&name) {
             number += 1;
             continue;
@@ -204,7 +205,7 @@ fn temporary_name(target: &Path, number: u64) -> PathBuf {
 #[cfg(unix)]
 mod stale {
     //! Distinguishing temporary files in use from temporary files left by killed processes. A
-    //! writer holds the lock of its temporary file as long as the file has its temporary name.
+    //! writer holds a lock on its temporary file as long as the file has its temporary name.
 
     use std::fs::{self, File, OpenOptions};
     use std::io;

@@ -43,7 +43,7 @@ pub struct PatchWriter<W> {
 
 /// Space reserved for a number that [`PatchWriter::fill`] writes later. [`PatchWriter::finish`]
 /// fails unless all reserved numbers have been filled in.
-#[must_use = "space was reserved for a number: fill it in"]
+#[must_use = "fill in the reserved number with `PatchWriter::fill`"]
 #[derive(Debug)]
 pub struct ReservedNumber<T> {
     position: u64,

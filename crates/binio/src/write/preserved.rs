@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// Copies the mode, owner and extended attributes of the old file, whose metadata the caller has
-/// already read.
+/// Copies the mode, owner and extended attributes of the old file to the new `file`. `metadata` is
+/// the metadata of the old file.
 pub(super) fn copy(old: &Path, metadata: &fs::Metadata, file: &File) -> io::Result<()> {
     copy_owner(metadata, file)?;
     attributes::copy(old, file);

@@ -9,10 +9,10 @@ use crate::write::journal::Identity;
 /// This is a trait so that tests can interrupt a change between any two operations. After a power
 /// cut, any subset of the operations that were not synced may have taken effect.
 pub trait Storage: Send + Sync {
-    /// Returns the file.
+    /// Returns the file that is being changed.
     fn file(&self) -> &dyn WriteAt;
 
-    /// Returns a mutable reference to the file.
+    /// Returns a mutable reference to the file that is being changed.
     fn file_mut(&mut self) -> &mut dyn WriteAt;
 
     /// Returns the journal, or `None` if the storage has no journal.
