@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 const LEN: usize = 1 << 11;
 
-/// Returns bytes whose values increase from one offset to the next, and repeat after 251.
+/// Returns `len` bytes that repeat the values from 0 to 250.
 fn bytes(len: usize) -> Vec<u8> {
     (0..=250).cycle().take(len).collect()
 }
@@ -63,7 +63,7 @@ fn naive(data: &[u8], array: &Strided, datatype: &Datatype, wanted: Option<Endia
     elements.collect()
 }
 
-/// Data that every read decodes completely.
+/// Data for which every read has to decode all bytes.
 struct Whole(Bytes);
 
 impl Data for Whole {
@@ -311,7 +311,7 @@ fn contiguous_elements_are_read_in_a_single_range() {
 
 #[test]
 fn large_ranges_are_read_in_pieces_of_1_mib() {
-    // Every second of 300,000 elements covers 2,400,000 bytes, except for the last 8.
+    // Every second element of 300,000 elements covers all of the 2,400,000 bytes but the last 8.
     let ranges = reads(&[300_000], "::2");
     assert_eq!(ranges, [10..1_048_578, 1_048_586..2_097_154, 2_097_162..2_400_002]);
 }

@@ -51,8 +51,9 @@ impl Random {
         }
     }
 
-    /// Returns rising numbers, waves with noise, runs, repeated text, noise, or pieces of all of
-    /// these.
+    /// Returns `len` bytes of a random kind, or pieces of different kinds. The kinds are rising
+    /// numbers, waves with noise, runs of equal bytes, a repeated pattern, text with few letters,
+    /// and noise.
     fn data(&mut self, len: usize) -> Vec<u8> {
         let mut data = Vec::with_capacity(len + 4096);
         let kind = self.below(9);

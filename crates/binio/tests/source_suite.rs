@@ -7,7 +7,7 @@ use std::sync::Arc;
 use binio::source::{ReadLog, Stream, suite};
 use binio::{Bytes, FileSource, ReadAt, Span};
 
-/// Returns content that does not repeat after a short period, which would hide wrong offsets.
+/// Returns content without a short period, because repeated bytes would hide wrong offsets.
 fn content(len: usize) -> Vec<u8> {
     let mut state = 1_u32;
     let mut next = || {
@@ -87,7 +87,7 @@ fn a_read_log_passes_the_suite() {
     for_each_content(|data| suite::check(&ReadLog::new(data.clone()), &data));
 }
 
-/// A source that returns one byte too few at its end.
+/// A source whose reads do not fill the last byte of the buffer.
 struct Short(Vec<u8>);
 
 impl ReadAt for Short {

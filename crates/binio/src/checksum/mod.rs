@@ -32,7 +32,7 @@ macro_rules! hashers {
             }
         }
 
-        /// The state of a hash computation with any of the algorithms.
+        /// The state of a hash computation with any available algorithm.
         enum AnyState { $(#[cfg(feature = $feature)] $Name($State),)+ }
 
         impl Hasher {
@@ -168,7 +168,8 @@ cryptographic!("sha2", sha2: Sha224, Sha256, Sha384, Sha512);
 mod tests {
     use super::*;
 
-    /// Compares the digests of a message with known ones, in the order of `Algorithm::ALL`.
+    /// Compares the digests of a message with the expected digests, in the order of
+    /// `Algorithm::ALL`.
     fn assert_digests(message: &[u8], expected: [&str; 8]) {
         for (algorithm, expected) in Algorithm::ALL.iter().copied().zip(expected) {
             assert_eq!(algorithm.digest(message).to_string(), expected, "{algorithm}");

@@ -5,7 +5,7 @@ use crate::diagnostic::count;
 use crate::{Endian, Error, ErrorKind, Result};
 
 impl Digest {
-    /// Creates a digest from its bytes in printing order.
+    /// Creates a digest from its bytes, in the order in which they are printed.
     ///
     /// ```
     /// use binio::checksum::{Algorithm, Digest};
@@ -69,7 +69,7 @@ impl Digest {
         Ok(Self::of(algorithm, &bytes[..algorithm.len()]))
     }
 
-    /// Compares this digest, which has been computed, with the stored one.
+    /// Checks that this digest, which was computed from the data, equals the stored digest.
     ///
     /// ```
     /// use binio::ErrorKind;
@@ -131,7 +131,7 @@ mod tests {
         assert!(matches!(error.kind(), ErrorKind::Checksum { .. }));
         assert_eq!(
             error.to_string(),
-            "crc32 of the data is 6be34445, but the stored one is 3f5dd4e5"
+            "crc32 of the data is 6be34445, but the stored checksum is 3f5dd4e5"
         );
         stored.verify(stored).unwrap();
     }

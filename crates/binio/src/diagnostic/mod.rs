@@ -52,7 +52,7 @@ pub trait Code: Copy + Eq + fmt::Debug + 'static {
     fn severity(self) -> Severity;
 }
 
-/// A position in a file. Each part is `None` if it is not known.
+/// A position in a file. Each field is `None` if it is not known.
 ///
 /// ```
 /// use binio::diagnostic::Place;
@@ -112,13 +112,13 @@ impl Place {
         path: impl Into<String> => Some(path.into());
     }
 
-    /// Returns `true` if no part of the place is known.
+    /// Returns `true` if all fields are `None`.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Writes the known parts except the length, from the broadest to the most precise. Control
+/// Writes the known fields except the length, from the broadest to the most precise. Control
 /// characters are escaped.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

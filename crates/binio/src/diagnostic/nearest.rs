@@ -16,7 +16,8 @@ pub fn nearest<N: AsRef<str>>(text: &str, names: impl IntoIterator<Item = N>) ->
     Some(near.1.as_ref().to_owned())
 }
 
-/// Returns the number of characters to change, add or remove to turn one string into the other.
+/// Returns the minimum number of characters to change, add or remove to turn one string into the
+/// other.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

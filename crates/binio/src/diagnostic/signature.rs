@@ -16,7 +16,7 @@ const OTHERS: &[(&[u8], &str)] = &[
 ];
 
 /// Returns the kind of compressed file that starts with `bytes`, such as `a gzip file`, or `None`
-/// if it is not one of the known kinds.
+/// if the bytes match no known signature.
 ///
 /// ```
 /// use binio::diagnostic::compression_by_signature;
@@ -29,7 +29,7 @@ pub fn compression_by_signature(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// Returns the kind of file that starts with `bytes`, compressed or not, such as `a FITS file`, or
-/// `None` if it is not one of the known kinds.
+/// `None` if the bytes match no known signature.
 ///
 /// ```
 /// use binio::diagnostic::kind_by_signature;

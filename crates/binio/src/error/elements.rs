@@ -39,7 +39,7 @@ pub enum ElementsError {
     },
     /// The elements cannot be read as the requested type.
     Type {
-        /// The datatype of the array, as spelled by numpy.
+        /// The datatype of the array, in numpy's notation.
         datatype: String,
         /// The type that was requested.
         asked: &'static str,

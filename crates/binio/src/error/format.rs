@@ -7,8 +7,8 @@ use crate::Error;
 /// The error kinds of a format, for use with [`error_type!`](crate::error_type).
 pub trait FormatErrorKind: std::error::Error + Clone + Send + Sync + 'static {
     /// Converts an error of this crate. The error has no offset, because the format's error stores
-    /// the offset itself. If the format has its own kinds for limits and system errors, return them
-    /// for such errors.
+    /// the offset itself. If the format has its own kinds for limits and system errors, convert
+    /// such errors to these kinds.
     fn from_binio(error: Error) -> Self;
 
     /// Returns `true` if the file is at fault, rather than the machine, the caller or a limit. In

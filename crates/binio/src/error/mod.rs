@@ -268,7 +268,7 @@ impl fmt::Display for ErrorKind {
             #[cfg(feature = "checksum")]
             Self::Checksum { stored, computed } => write!(
                 f,
-                "{} of the data is {computed}, but the stored one is {stored}",
+                "{} of the data is {computed}, but the stored checksum is {stored}",
                 computed.algorithm().name()
             ),
             Self::Limit { what, limit, requested } => {
@@ -284,7 +284,7 @@ impl fmt::Display for ErrorKind {
             Self::Locked => f.write_str("another process is changing this file"),
             Self::ForeignJournal => f.write_str(
                 "the journal next to this file, with the suffix .undo-journal, belongs to another file: \
-                 remove it if this file is the right one",
+                 remove the journal if this file is the right one",
             ),
         }
     }
@@ -410,7 +410,7 @@ mod tests {
                     stored: digest(&[0, 0, 0, 1]),
                     computed: digest(&[0, 98, 0, 98]),
                 },
-                "adler32 of the data is 00620062, but the stored one is 00000001",
+                "adler32 of the data is 00620062, but the stored checksum is 00000001",
             ),
             (
                 ErrorKind::Limit { what: "items", limit: 2, requested: 3 },

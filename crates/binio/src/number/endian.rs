@@ -155,7 +155,7 @@ pub fn decode_into<T: Scalar>(bytes: &[u8], endian: Endian, out: &mut [T]) -> Re
     }
     if bytes.len() > needed {
         return Err(Error::invalid(format!(
-            "too many bytes: {} for {} of {}",
+            "found {}, expected {} of {}",
             count(bytes.len(), "byte"),
             count(out.len(), "number"),
             count(T::SIZE, "byte")
@@ -236,7 +236,7 @@ where
 fn check_width(len: usize, width: usize) -> Result<()> {
     if len % width != 0 {
         let len = count(len, "byte");
-        return Err(Error::invalid(format!("expected a multiple of {width}, found {len}")));
+        return Err(Error::invalid(format!("expected a multiple of {width} bytes, found {len}")));
     }
     Ok(())
 }
@@ -306,7 +306,7 @@ mod tests {
         let short = decode_into(&[0; 7], Endian::Big, &mut out).unwrap_err();
         assert!(matches!(short.kind(), ErrorKind::Truncated { needed: 8, available: 7 }));
         let long = decode_into(&[0; 9], Endian::Big, &mut out).unwrap_err();
-        assert_eq!(long.to_string(), "too many bytes: 9 bytes for 2 numbers of 4 bytes");
+        assert_eq!(long.to_string(), "found 9 bytes, expected 2 numbers of 4 bytes");
         assert!(decode::<u32>(&[0; 7], Endian::Big).is_err());
         assert!(swap_in_place(&mut [0; 7], 2).is_err());
         assert!(swap_in_place(&mut [0; 6], 3).is_err());

@@ -6,8 +6,8 @@ use crate::{Endian, Error, ErrorKind, Result};
 
 /// A cursor that reads consecutive fields from a slice.
 ///
-/// The cursor knows the offset of the slice in its source, so its errors contain absolute offsets.
-/// It never panics, and a failed read does not move it.
+/// The cursor is created with the offset of the slice in its source, so its errors contain absolute
+/// offsets. It never panics, and a failed read does not move it.
 ///
 /// ```
 /// use binio::number::ByteReader;
@@ -44,8 +44,8 @@ impl<'a> ByteReader<'a> {
         Self { rest: data, offset }
     }
 
-    /// Returns the absolute offset of the next byte. It saturates at `u64::MAX`, but no source is
-    /// that long.
+    /// Returns the offset of the next byte in the source. The offset saturates at `u64::MAX`, but
+    /// no source is that long.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -97,7 +97,7 @@ impl<'a> ByteReader<'a> {
         self.take(n).map(drop)
     }
 
-    /// Skips a marker, and checks that it is present.
+    /// Checks that the next bytes are the given marker, and skips them.
     ///
     /// # Errors
     ///
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_reader_ends_after_its_bytes_and_reports_absolute_offsets() {
+    fn a_child_reader_ends_after_its_own_bytes_and_reports_offsets_in_the_source() {
         let mut parent = ByteReader::at(b"abcdef", 20);
         parent.skip(1).unwrap();
         let mut child = parent.child(3).unwrap();

@@ -5,9 +5,10 @@ use crate::picture::stretch::percentile;
 /// A one-dimensional array, summarised to the width of a drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// The smallest and the largest value, including infinities, or `None` if all values are NaN.
+    /// The smallest and the largest value, including infinities, or `None` if there are no values
+    /// or only NaNs.
     pub range: Option<Span>,
-    /// The median of the values that are not NaN.
+    /// The median of the values that are not NaN, or `None` if there are none.
     pub median: Option<f64>,
     /// The number of NaNs.
     pub nan: u64,

@@ -1,7 +1,7 @@
 //! Drawing two-dimensional arrays as pictures, and one-dimensional arrays as curves.
 //!
 //! ```text
-//! bytes of the elements ──► Reducer ──► Plane   means of square blocks, NaN where nothing is known
+//! bytes of the elements ──► Reducer ──► Plane   means of square blocks, or NaN if missing
 //!                                         │
 //!                       Stretch (limits and scale), then ColorMap
 //!                                         ▼

@@ -8,8 +8,8 @@ use crate::picture::{Plane, Reducer, Values};
 
 impl Plane {
     /// Draws a two-dimensional array with at most `max_side` pixels per side. `write` must write
-    /// the array as a `.npy` file: first the whole header in one piece, then the elements. Elements
-    /// for which the mask is `true` are ignored.
+    /// the array as a `.npy` file: first the whole header with a single call, then the elements.
+    /// Elements for which the mask is `true` are ignored.
     ///
     /// ```
     /// use binio::array::{ByteOrder, Datatype, Order, npy};
@@ -46,8 +46,8 @@ impl Plane {
 
 impl Values {
     /// Returns the values of an array. `write` must write the array as a `.npy` file: first the
-    /// whole header in one piece, then the elements. Elements for which the mask is `true` become
-    /// NaN.
+    /// whole header with a single call, then the elements. Elements for which the mask is `true`
+    /// become NaN.
     ///
     /// # Errors
     ///

@@ -13,12 +13,12 @@ pub struct Plane {
 }
 
 impl Plane {
-    /// Returns the number of columns.
+    /// Returns the width of the picture in pixels.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Returns the number of rows.
+    /// Returns the height of the picture in pixels.
     pub fn height(&self) -> usize {
         self.height
     }
@@ -29,7 +29,7 @@ impl Plane {
         self.step
     }
 
-    /// Returns the values, row by row.
+    /// Returns one value per pixel, row by row. NaN stands for a missing value.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -78,7 +78,8 @@ struct Cells {
     step: u64,
     row: u64,
     column: u64,
-    /// The sum and the number of the values in each block of the current row of pixels.
+    /// The sum and the number of the values in each block of the current row of pixels, without
+    /// NaNs.
     blocks: Vec<(f64, u64)>,
     plane: Vec<f64>,
 }
@@ -131,8 +132,9 @@ impl Reducer {
         self
     }
 
-    /// Adds the bytes of the next elements, in the byte order of the datatype. A call may end in
-    /// the middle of an element. Bytes after the last element of the array are ignored.
+    /// Adds the bytes of the next elements, in the byte order of the datatype. The bytes of an
+    /// element may be split between two calls. Bytes after the last element of the array are
+    /// ignored.
     pub fn push(&mut self, bytes: &[u8]) {
         let Elements { values, mask, index } = &mut self.elements;
         values.push(bytes, |value| {

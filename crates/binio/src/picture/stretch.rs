@@ -40,7 +40,7 @@ pub struct Stretch {
 }
 
 impl Default for Stretch {
-    /// Returns a linear scale between the percentiles 0.5 and 99.5.
+    /// Returns a stretch with a linear scale between the percentiles 0.5 and 99.5.
     fn default() -> Self {
         Self { range: Range::Percentiles(0.5, 99.5), scale: Scale::Linear }
     }
@@ -59,8 +59,8 @@ impl Scale {
 }
 
 impl Stretch {
-    /// Returns the values that become black and white. Returns `None` if they are given as
-    /// percentiles and no value is finite.
+    /// Returns the value with the lowest brightness and the value with the highest. Returns `None`
+    /// if the range is given as percentiles and no value is finite.
     pub fn limits(&self, values: &[f64]) -> Option<(f64, f64)> {
         match self.range {
             Range::Values(low, high) => Some((low, high)),
@@ -73,7 +73,8 @@ impl Stretch {
     }
 
     /// Returns the brightness of a value, from 0 to 1, given the [limits](Self::limits). If both
-    /// limits are equal, a value at the limit becomes mid-grey. NaN remains NaN.
+    /// limits are equal, a value at the limits is treated as the middle of the range. NaN remains
+    /// NaN.
     pub fn brightness(&self, value: f64, (low, high): (f64, f64)) -> f64 {
         // Halve the numbers, because the difference of two finite numbers may be infinite.
         let (value, low, high) = (value / 2.0, low / 2.0, high / 2.0);
@@ -100,8 +101,8 @@ pub(super) fn percentile(values: &mut [f64], percent: f64) -> Option<f64> {
 }
 
 impl Plane {
-    /// Returns the red, green, blue and opacity bytes of each pixel, row by row. NaN is
-    /// transparent, and all other values are opaque.
+    /// Returns four bytes per pixel, row by row: red, green, blue and opacity. NaN is transparent,
+    /// and all other values are opaque.
     pub fn to_rgba(&self, stretch: &Stretch, colors: ColorMap) -> Vec<u8> {
         let limits = stretch.limits(self.values()).unwrap_or_default();
         let pixel = |&value: &f64| {
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     fn percentiles_match_numpy() {
-        // numpy.percentile([1, 2, 4, 8, 16], [0, 10, 50, 99.5, 100])
+        // The expected values are numpy.percentile([1, 2, 4, 8, 16], [0, 10, 50, 99.5, 100]).
         let expected = [1.0, 1.4, 4.0, 15.84, 16.0];
         for (percent, expected) in [0.0, 10.0, 50.0, 99.5, 100.0].into_iter().zip(expected) {
             let found = percentile(&mut [16.0, 1.0, 8.0, 2.0, 4.0], percent).unwrap();
@@ -132,7 +133,8 @@ mod tests {
 
     #[test]
     fn scales_match_astropy_and_map_0_to_0_and_1_to_1() {
-        // SqrtStretch()(0.25), LogStretch()(0.25), AsinhStretch()(0.25)
+        // The expected values are astropy's SqrtStretch()(0.25), LogStretch()(0.25) and
+        // AsinhStretch()(0.25).
         for (scale, quarter) in [
             (Scale::Linear, 0.25),
             (Scale::Sqrt, 0.5),

@@ -38,8 +38,8 @@ impl Values {
         Err(invalid(format!("{reason}; the type is {datatype}")))
     }
 
-    /// Adds bytes, and calls `each` with the value of each element that is now complete. A date or
-    /// time span that is `NaT` becomes NaN.
+    /// Adds bytes, and calls `each` with the value of each element that these bytes complete. A
+    /// date or time span that is `NaT` becomes NaN.
     pub fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(f64)) {
         let size = self.scalar.size() as usize;
         if !self.rest.is_empty() {

@@ -75,8 +75,8 @@ impl<S: ReadAt> ReadAt for Concat<S> {
         self.parts.iter().map(|(_, source)| source.gap_worth_reading()).max().unwrap_or(0)
     }
 
-    /// Returns the smallest preferred piece of any part, but at most 1 MiB, because bytes are
-    /// copied even from memory.
+    /// Returns the smallest preferred piece size of any part, but at most 1 MiB, because bytes are
+    /// copied even if the parts are in memory.
     fn preferred_piece(&self) -> usize {
         let pieces = self.parts.iter().map(|(_, source)| source.preferred_piece());
         pieces.min().unwrap_or(usize::MAX).min(1 << 20)

@@ -115,7 +115,7 @@ fn check_regular(metadata: &Metadata) -> Result<()> {
 pub(super) fn content_of(file: &File, limit: u64) -> Result<Bytes> {
     let mut content = Vec::new();
     file.take(limit + 1).read_to_end(&mut content)?;
-    check_limit("bytes of a file that reports no size", limit, content.len() as u64)?;
+    check_limit("bytes of a file that reports a size of 0", limit, content.len() as u64)?;
     Ok(content.into())
 }
 
@@ -161,7 +161,7 @@ fn read_exact_at(file: &File, mut buf: &mut [u8], mut offset: u64) -> io::Result
     Ok(())
 }
 
-/// Fails, since the standard library cannot read by position on other systems.
+/// Fails, since the standard library cannot read files by position on this system.
 #[cfg(not(any(unix, windows)))]
 fn read_exact_at(_: &File, _: &mut [u8], _: u64) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())

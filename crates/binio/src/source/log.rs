@@ -43,12 +43,13 @@ impl<S> ReadLog<S> {
         lock(&self.ranges).clone()
     }
 
-    /// Returns the ranges that each call of [`prefetch`](ReadAt::prefetch) has announced, in order.
+    /// Returns one list of announced ranges for each call of [`prefetch`](ReadAt::prefetch), in
+    /// order.
     pub fn prefetches(&self) -> Vec<Vec<Range<u64>>> {
         lock(&self.prefetches).clone()
     }
 
-    /// Clears the record of reads.
+    /// Clears the recorded reads and prefetches.
     pub fn clear(&self) {
         lock(&self.ranges).clear();
         lock(&self.prefetches).clear();

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::Result;
 use crate::source::{Pieces, check_range, slice_at};
 
-/// Length in bytes of a gap that costs about as much to read as a separate read from a file.
+/// Reading a gap of this many bytes in a file takes about as long as starting another read.
 pub(super) const FILE_GAP: u64 = 4096;
 
 /// Number of bytes to read from a file at a time when reading a long range.
@@ -66,7 +66,7 @@ pub trait ReadAt: Send + Sync {
     }
 
     /// Returns `true` if [`bytes_at`](Self::bytes_at) costs nothing because it shares the memory of
-    /// the source. Readers then request a large range in one go rather than in pieces.
+    /// the source. Readers then request a large range at once rather than in pieces.
     fn is_memory(&self) -> bool {
         false
     }
@@ -110,8 +110,9 @@ pub trait ReadAt: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The sources in this crate never fail here. A source that starts to fetch the ranges here may
-    /// return the error from fetching, but it must accept any ranges, including those past its end.
+    /// The sources in this crate only fail if a source that they wrap fails. A source that starts
+    /// to fetch the ranges may return an error from fetching, but it must accept any ranges,
+    /// including ranges past its end.
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let _ = ranges;
         Ok(())

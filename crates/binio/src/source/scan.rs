@@ -49,7 +49,7 @@ pub struct Scanner<'a, S: ?Sized> {
     position: u64,
     end: u64,
     window: usize,
-    /// The piece of the source read last, which starts at `piece_start`.
+    /// The piece of the source that was read last. It starts at `piece_start`.
     piece: Piece,
     piece_start: u64,
 }
@@ -125,18 +125,18 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
         self.end.saturating_sub(self.position)
     }
 
-    /// Returns the rest of the loaded piece from the position of the search.
+    /// Returns the part of the loaded piece from the position of the search onwards.
     fn ahead(&self) -> &[u8] {
         let start = self.position.checked_sub(self.piece_start);
         let start = start.and_then(|start| usize::try_from(start).ok());
         start.and_then(|start| self.piece.as_slice().get(start..)).unwrap_or_default()
     }
 
-    /// Returns the number of bytes to load: `end` if the source is in memory, otherwise the window
-    /// size.
-    fn window_for(&self, end: u64) -> u64 {
+    /// Returns the maximum number of bytes to load: all `left` bytes if the source is in memory,
+    /// otherwise the window size.
+    fn window_for(&self, left: u64) -> u64 {
         if self.source.is_memory() {
-            return end;
+            return left;
         }
         self.window.max(self.finder.needle().len()) as u64
     }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_read_is_returned_and_the_scan_can_continue() {
+    fn the_error_of_a_failed_read_is_returned_and_the_scan_can_continue() {
         let source = Recovering(AtomicU32::new(2));
         let mut scanner = Scanner::new(&source, b"abc", 0..20).window(8);
         assert!(scanner.next_match().is_err());

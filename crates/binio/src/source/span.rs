@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::source::{check_range, past_end};
 use crate::{ReadAt, Result};
 
-/// A part of a source, whose offsets start at 0.
+/// A part of a source, used as a source of its own. Offsets in the part start at 0.
 ///
 /// Offsets in errors, however, refer to the whole source, so that users can find them in the file.
 ///

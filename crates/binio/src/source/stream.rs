@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use crate::source::check_range;
 use crate::{Error, ReadAt, Result};
 
-/// A reader with a cursor, which a lock protects so that it can be read by position from several
-/// threads. Threads have to wait for each other, so only use it for readers that offer nothing
-/// better, such as a seekable decompressor.
+/// A source that reads from a reader with a cursor. A lock protects the reader, so that several
+/// threads can read by position. The threads have to wait for each other, so only use this source
+/// for readers that offer nothing better, such as a seekable decompressor.
 ///
 /// ```
 /// use binio::ReadAt;

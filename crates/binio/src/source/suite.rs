@@ -63,8 +63,8 @@ fn check_ranges(source: &dyn ReadAt, expected: &[u8]) {
     }
 }
 
-/// Returns all offsets in a source of `len` bytes if it is short, or else only those at the ends
-/// and around powers of two.
+/// Returns all offsets in a source of `len` bytes if the source is short, and otherwise only
+/// offsets at the ends and around powers of two.
 fn places(len: usize) -> Vec<usize> {
     if len <= 64 {
         return (0..=len).collect();
