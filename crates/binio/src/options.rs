@@ -1,5 +1,5 @@
-//! Options chosen by the caller: the settings of a call, and limits on what a file can demand of
-//! its reader: memory, decoded data, nesting depth and number of items.
+//! Options chosen by the caller: the settings of a call, and limits on the memory, decoded data,
+//! nesting depth and number of items that a file can demand of its reader.
 //!
 //! Numbers in a file are only claims. Before a reader allocates memory or does work because of a
 //! claim, it checks the claim against the caller's [`Limits`]. The limits are absolute, because a

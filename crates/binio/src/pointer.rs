@@ -75,8 +75,8 @@ pub fn push(pointer: &mut String, token: &str) {
     }
 }
 
-/// Parses a token as an index into a sequence. Returns `None` unless it consists of digits without
-/// a leading zero.
+/// Parses a token as an index into a sequence. Returns `None` unless the token is `0`, or a number
+/// that fits in a `usize` and has no leading zero or sign.
 ///
 /// ```
 /// use binio::pointer::index;

@@ -181,7 +181,7 @@ fn array<D: Data>(data: D, datatype: &Datatype, layout: &Strided) -> Array<D> {
 
 proptest! {
     #[test]
-    fn reading_from_memory_a_file_or_blocks_matches_a_naive_loop(
+    fn reads_from_memory_files_and_blocks_match_a_naive_loop(
         (datatype, layout) in any_array(),
         (numbers, wanted) in orders(),
         is_fortran in any::<bool>(),

@@ -166,7 +166,7 @@ fn options_out_of_range_are_rejected() {
 
 #[test]
 #[cfg(not(feature = "blosc-compress"))]
-fn compressors_that_need_the_c_library_are_rejected_with_the_required_feature() {
+fn compressors_that_need_the_c_library_are_rejected_with_the_name_of_the_feature() {
     for compressor in [Compressor::Blosclz, Compressor::Lz4hc] {
         let error = compress(b"abc", &CompressOptions::new(compressor)).unwrap_err();
         assert!(matches!(error.kind(), binio::ErrorKind::Unsupported(_)));

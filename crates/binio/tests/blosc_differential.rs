@@ -3,7 +3,7 @@
 //! all levels, block sizes, and all ways of splitting blocks.
 //!
 //! The C decoder is only called with buffers that the C compressor has just produced, because it is
-//! not safe for any others. Damaged buffers are therefore not compared.
+//! not safe for any other buffers. Damaged buffers are therefore not compared.
 
 #![allow(unsafe_code, reason = "calls the C library that ours is compared with")]
 #![allow(clippy::cast_possible_truncation, reason = "small numbers, or their low byte")]

@@ -5,15 +5,15 @@
 //! single element are dropped, and adjacent axes are merged if together they form one sequence of
 //! equal steps. Then one of three loops runs:
 //!
-//! - *runs*: elements that are contiguous on both sides are copied in one go, then swapped if
-//!   necessary;
+//! - *runs*: elements that are contiguous in both source and destination are copied together;
 //! - *lines*: elements of 1, 2, 4, 8 or 16 bytes with gaps between them are copied as machine
 //!   words;
 //! - *tiles*: if the orders of source and destination differ (Fortran order), lines are copied in
 //!   small blocks, so that each cache line is fetched only once.
 //!
-//! If the byte order has to change, words are swapped as they are copied, and all other elements
-//! after each run has been copied. No loop branches on the element type.
+//! If the byte order has to change, numbers of 2, 4 or 8 bytes are swapped as they are copied, and
+//! all other elements are swapped after each run has been copied. No loop branches on the element
+//! type.
 
 use crate::array::swap::Swap;
 
@@ -128,7 +128,7 @@ impl<'s> StridedCopy<'s> {
         split.is_some_and(|(&inner, outer)| crossing_axis(outer, inner).is_some())
     }
 
-    /// Returns how the copy changes the byte order.
+    /// Returns the change to the byte order of each element.
     pub(crate) fn swap(&self) -> &Swap {
         self.swap
     }

@@ -13,7 +13,7 @@ use crate::{Error, ErrorKind, ReadAt};
 /// not a plain source, such as a compressed block. Large reads call its methods from several
 /// threads at the same time.
 ///
-/// This trait does not extend [`ReadAt`], because its errors would then lose details that only the
+/// This trait does not extend [`ReadAt`], because errors would then lose details that only the
 /// format knows, such as which block is damaged and how.
 ///
 /// ```

@@ -18,7 +18,7 @@ use crate::array::{Element, Record, ScalarType};
 /// | `[('a', '<i4'), (('title', 'b'), '<f8', (2, 3))]` | 52 | fields, which may have shapes |
 ///
 /// `<` is little-endian, `>` is big-endian, and `|` means no byte order. Each scalar has its own
-/// byte order, even inside records. In addition to numpy's types there are complex numbers of two
+/// byte order, even inside records. In addition to numpy's types, there are complex numbers of two
 /// `f2`, and text in UTF-8 and UTF-16: see [`ScalarKind`](crate::array::ScalarKind).
 ///
 /// ```

@@ -9,7 +9,7 @@
 //! A contiguous field consists of a name, a type and optionally a shape. The name can be a pair of
 //! title and name. A field of type `V` without a name is padding. In the dictionary, `offsets` and
 //! all later keys are optional. Dictionaries are only written for fields that overlap or are not in
-//! the order of their bytes, and `.npy` files cannot contain them. In JSON, tuples become lists.
+//! the order of their offsets, and `.npy` files cannot contain them. In JSON, tuples become lists.
 //!
 //! The spelling of types in Bloscpack files depends on the release that wrote them:
 //!
@@ -64,7 +64,7 @@ impl Datatype {
     /// bytes or more, if there are more than 65,536 fields, or if records nest deeper than 64
     /// levels.
     pub fn parse(text: &str) -> Result<Self, ElementsError> {
-        // A type string may end in brackets, but does not begin with one, and it contains no
+        // A type string may end in brackets, but it does not begin with a bracket and contains no
         // quotes.
         let is_literal =
             text.contains(['\'', '"', '(']) || text.trim_start().starts_with(['[', '{']);
@@ -252,7 +252,7 @@ impl Parser {
             if end > MAX_ITEMSIZE {
                 let name = shortened(name);
                 return Err(invalid(format!(
-                    "field {name} ends after {MAX_ITEMSIZE} bytes, the maximum size"
+                    "field {name} extends past {MAX_ITEMSIZE} bytes, the maximum size"
                 )));
             }
             let is_void = field

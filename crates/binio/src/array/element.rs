@@ -51,8 +51,8 @@ pub(crate) mod sealed {
         const KIND: ScalarKind;
         /// Other scalar kinds whose components can be read as this type if the sizes match.
         const PARTS_OF: &'static [ScalarKind];
-        /// The type as which elements are first read. It differs from `Self` if some byte patterns
-        /// are invalid values of `Self`, as for `bool`.
+        /// The type of the elements while they are read. It is `u8` for `bool`, because not every
+        /// byte is a valid `bool`, and `Self` for all other types.
         type Raw: bytemuck::Pod + Send + Sync;
         /// Converts elements of type `Raw` to this type.
         fn from_raw(raw: Vec<Self::Raw>) -> Vec<Self>;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! format's metadata ──► Datatype   the type of an element, with its byte orders
-//!                   ──► Strided    the positions of the elements in the data, checked
+//!                   ──► Strided    the checked positions of the elements in the data
 //!                   ──► Data       the source of the bytes
 //!                            └──► Array   the three combined: slices, fields, all ways of reading
 //! ```

@@ -7,12 +7,12 @@
 //! ```text
 //! In an array with rows of 8000 bytes, select the first 10 float64 of rows 0 and 1:
 //!
-//! row 0  |####----------------------------|    gap of 7920 bytes: two pieces of 80
+//! row 0  |####----------------------------|    gap of 7920 bytes: two pieces of 80 bytes
 //! row 1  |####----------------------------|
 //!
 //! In an array with rows of 800 bytes, select the same elements:
 //!
-//! row 0  |####------|####------|               gap of 720 bytes: one piece of 880
+//! row 0  |####------|####------|               gap of 720 bytes: one piece of 880 bytes
 //! ```
 //!
 //! A read copies the elements of each piece to the packed elements. A write copies in the opposite

@@ -32,7 +32,7 @@ const MAX_REPEATED: u64 = 1 << 24;
 /// Maximum number of lines in a summary.
 const MAX_LINES: usize = 1000;
 
-/// The format in which elements are written. Elements that are masked are written as missing.
+/// The format in which elements are written. Masked elements are written as missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PrintStyle {
@@ -198,9 +198,9 @@ impl<D: Data> Array<D> {
     ///
     /// Fails with [`ElementsError::Output`] if `out` cannot be written, and with the error of the
     /// data if the elements cannot be read. Fails with [`ElementsError::Shape`] for more than 2^24
-    /// elements without bytes or empty lists, or for more than 2^16 of them in a field of a record.
-    /// Fails with [`ElementsError::Limit`] for more than 2^24 elements that share bytes, or if such
-    /// elements together exceed [`max_alloc`](crate::Limits::max_alloc).
+    /// empty lists or elements without bytes, or for more than 2^16 of either in a field of a
+    /// record. Fails with [`ElementsError::Limit`] for more than 2^24 elements that share bytes, or
+    /// if such elements together exceed [`max_alloc`](crate::Limits::max_alloc).
     pub fn write_elements(
         &self,
         out: &mut dyn Write,

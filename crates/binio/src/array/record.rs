@@ -314,7 +314,8 @@ mod tests {
 
     #[test]
     fn aligned_fields_have_the_same_offsets_as_in_numpy() {
-        // numpy 2: offsets and itemsize of np.dtype([..], align=True).
+        // The expected values are the offsets and the itemsize of np.dtype([..], align=True) in
+        // numpy 2.
         for (texts, expected, itemsize) in [
             (&["|i1", "<i4", "|S3"][..], vec![0, 4, 8], 12),
             (&["|i1", "<c16", "|i1"], vec![0, 8, 24], 32),

@@ -26,7 +26,7 @@ use nom::{IResult, Parser};
 use crate::array::{ElementsError, Strided};
 use crate::diagnostic::count;
 
-/// The slice of one axis.
+/// A selection of elements along one axis, an ellipsis, or a new axis.
 ///
 /// ```
 /// use binio::array::{Order, Slice, Strided};
@@ -217,7 +217,8 @@ impl Slice {
             }
             Self::Range { start, stop, step } => {
                 let wide = i128::from(step);
-                // A backward slice starts at the last element and stops before the first.
+                // By default, a backward slice starts at the last element and stops before the
+                // first.
                 let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
                 let place = |position: i64| from_end(position, len).clamp(low, high);
                 let (first, last) = if step > 0 { (low, high) } else { (high, low) };
@@ -295,7 +296,8 @@ mod tests {
     }
 
     /// Returns the positions in Python's `range(*slice(start, stop, step).indices(len))`. Tests
-    /// every position on the axis, and keeps those that are a whole number of steps from the start.
+    /// every position on the axis, and keeps the positions between start and stop that are a whole
+    /// number of steps from the start.
     fn naive(len: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> Vec<i64> {
         let fix = |position: i64| if position < 0 { position + len } else { position };
         if step > 0 {
@@ -416,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ellipsis_keeps_the_remaining_axes_and_none_adds_an_axis() {
+    fn an_ellipsis_keeps_the_remaining_axes_and_new_axes_have_length_1() {
         let array = array(&[4, 3, 2], 1);
         let sliced =
             |text| array.slice(&Slice::parse(text).unwrap()).map(|part| part.shape().to_vec());

@@ -17,7 +17,7 @@ use crate::error::elements::shape as bad_shape;
 /// Maximum number of dimensions of an array or a field, the same as in numpy.
 pub const MAX_DIMENSIONS: usize = 64;
 
-/// The order of the elements of an array: which index varies fastest.
+/// The order of an array's elements, determined by the index that varies fastest.
 ///
 /// ```
 /// use binio::array::{Order, Strided};

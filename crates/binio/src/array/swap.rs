@@ -2,7 +2,7 @@
 //!
 //! A scalar consists of components of the same width, such as the two parts of a complex number or
 //! the characters of `U`. The bytes of each component are reversed separately. The fields of a
-//! record have their own byte orders, so it is possible that only some of them change. Padding
+//! record have their own byte orders, so some fields may change while others are kept. Padding
 //! never changes.
 
 use std::ops::Range;

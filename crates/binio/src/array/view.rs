@@ -17,10 +17,10 @@ use crate::diagnostic::count;
 use crate::error::elements::datatype as invalid;
 
 /// Vectors of at least this size in bytes are zeroed, and then filled by several threads. Smaller
-/// vectors are usually appended to by a single thread. Threads are faster for large vectors, even
-/// though writing zeros costs a page fault per page: 1 GiB takes 0.54 times as long on two cores,
-/// 128 MiB of big-endian complex128 0.85 times, and 64 MiB gains nothing (`--example array_speed`,
-/// column `vector`).
+/// vectors are usually filled by a single thread that appends to them. Threads are faster for large
+/// vectors, even though writing zeros costs a page fault per page: 1 GiB takes 0.54 times as long
+/// on two cores, 128 MiB of big-endian complex128 0.85 times, and 64 MiB gains nothing (`--example
+/// array_speed`, column `vector`).
 const PARALLEL_VECTOR: usize = 96 << 20;
 
 /// An array: its type, its shape, and the location of its elements.

@@ -9,11 +9,11 @@
 //! A match copies l + 2 bytes, plus the sum of the length bytes if l = 7. A length byte of 255 is
 //! followed by another length byte. The distance is o · 256 + low byte + 1, but 8192 plus the two
 //! far bytes (big-endian) if o and the low byte are all ones. A match may overlap the bytes that it
-//! writes, which repeats them.
+//! writes; it then repeats them.
 //!
-//! The format does not limit the number of length bytes. With 8 MB of length bytes of 255, the
-//! length overflows in decoders that add up all length bytes before they check the remaining space.
-//! This decoder stops adding as soon as the sum is too large.
+//! The format does not limit the number of length bytes. With 8 MB of length bytes that are all
+//! 255, the length overflows in decoders that add up all length bytes before they check the
+//! remaining space. This decoder stops adding as soon as the sum is too large.
 
 use super::copies::{copy_literals, copy_match, repeated};
 use crate::diagnostic::count;

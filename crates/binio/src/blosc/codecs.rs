@@ -1,5 +1,5 @@
-//! Decoding and encoding single streams. A stream must decode to exactly the length of the part of
-//! the block that it encodes.
+//! Decoding and encoding single streams. A stream encodes a part of a block, and must decode to
+//! exactly as many bytes as this part has.
 //!
 //! | codec | stream |
 //! |---|---|

@@ -31,13 +31,13 @@ pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>)
     // The library converts the block size to an i32.
     let blocksize = options.blocksize.min(MAX_NBYTES);
     let place = out.spare_capacity_mut();
-    // SAFETY: the source pointer is valid for reads of `data.len()` bytes, which the library only
-    // reads. The destination pointer is valid for writes of `room` bytes, the reserved capacity,
-    // and does not overlap the source, since it is borrowed exclusively. The name is a static C
-    // string. Both lengths fit in an i32, as the library requires: `room` is at most `MAX_NBYTES` +
-    // 16 = 2^31 - 1. The level and the typesize are in the documented range, the shuffle is one of
-    // the three valid numbers, and the library clamps the block size. With a thread count of 1, the
-    // library starts no threads, and it keeps no pointer after it returns.
+    // SAFETY: the source pointer is valid for reads of `data.len()` bytes, and the library does not
+    // write to it. The destination pointer is valid for writes of `room` bytes, the reserved
+    // capacity, and does not overlap the source, since it is borrowed exclusively. The name is a
+    // static C string. Both lengths fit in an i32, as the library requires: `room` is at most
+    // `MAX_NBYTES` + 16 = 2^31 - 1. The level and the typesize are in the documented range, the
+    // shuffle is one of the three valid numbers, and the library clamps the block size. With a
+    // thread count of 1, the library starts no threads, and it keeps no pointer after it returns.
     let written = unsafe {
         blosc_src::blosc_compress_ctx(
             c_int::from(level),

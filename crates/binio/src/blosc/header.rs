@@ -22,8 +22,8 @@ pub const HEADER_LEN: usize = 16;
 /// Maximum number of bytes that a buffer adds to its data: the length of the header.
 const OVERHEAD: u32 = 16;
 
-/// Maximum length in bytes of the data in one buffer, because the length of the buffer, including
-/// the header, must fit in an i32.
+/// Maximum length in bytes of the data in one buffer. The length of the buffer, including the
+/// header, must fit in an i32.
 pub const MAX_NBYTES: u32 = i32::MAX.unsigned_abs() - OVERHEAD;
 
 const VERSION: u8 = 2;

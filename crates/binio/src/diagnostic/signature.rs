@@ -1,6 +1,6 @@
 //! Recognising files of other formats by their first bytes, to name them in messages.
 
-/// Signatures of compressed files, which contain a single other file.
+/// Signatures of formats that compress a single file.
 const COMPRESSED: &[(&[u8], &str)] = &[
     (b"\x1f\x8b", "a gzip file"),
     (b"BZh", "a bzip2 file"),
@@ -8,7 +8,7 @@ const COMPRESSED: &[(&[u8], &str)] = &[
     (b"\xfd7zXZ\0", "an xz file"),
 ];
 
-/// Signatures of other files that users often keep next to files in our formats.
+/// Signatures of other formats whose files are often stored next to files in our formats.
 const OTHERS: &[(&[u8], &str)] = &[
     (b"PK\x03\x04", "a ZIP archive"),
     (b"SIMPLE  =", "a FITS file"),

@@ -1,4 +1,5 @@
-//! Decoding numbers in either byte order, alone, in arrays, or one after the other from a slice.
+//! Decoding numbers in either byte order: one at a time, in arrays, or one after another from a
+//! slice.
 
 pub(crate) mod endian;
 mod reader;

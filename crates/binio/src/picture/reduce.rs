@@ -51,8 +51,8 @@ impl Plane {
 
 /// Computes the [`Plane`] of an array in one pass over its elements.
 ///
-/// If the array is larger than the picture, each pixel is the mean of all elements in a square
-/// block that are not NaN. The blocks at the right and bottom edges may be incomplete.
+/// If the array is larger than the picture, each pixel is the mean of a square block of elements,
+/// without elements that are NaN. The blocks at the right and bottom edges may be incomplete.
 #[derive(Clone, Debug)]
 pub struct Reducer {
     elements: Elements,
@@ -124,8 +124,8 @@ impl Reducer {
         Ok(Self { elements: Elements { values, mask: None, index: 0 }, cells, order })
     }
 
-    /// Ignores the elements for which the mask is `true`. The mask is in the same order as the
-    /// elements that are pushed.
+    /// Ignores the elements for which the mask is `true`. The mask contains one value per element,
+    /// in the order in which the elements are pushed.
     #[must_use]
     pub fn mask(mut self, mask: Option<Vec<bool>>) -> Self {
         self.elements.mask = mask;

@@ -2,7 +2,7 @@
 
 use crate::picture::{ColorMap, Plane};
 
-/// The values that become black and white.
+/// The values with the lowest and the highest brightness.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Range {
@@ -30,10 +30,10 @@ pub enum Scale {
     Asinh,
 }
 
-/// The mapping from values to brightness, which consists of a range and a scale.
+/// The mapping from values to brightness: a range and a scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
-    /// The values that become black and white.
+    /// The values with the lowest and the highest brightness.
     pub range: Range,
     /// The relation between value and brightness.
     pub scale: Scale,
@@ -85,8 +85,8 @@ impl Stretch {
     }
 }
 
-/// Returns a percentile of values in any order, or `None` if there are no values. The values must
-/// not be NaN.
+/// Returns a percentile of the values, or `None` if there are no values. The values may be in any
+/// order, but none may be NaN.
 pub(super) fn percentile(values: &mut [f64], percent: f64) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
     let position = percent.clamp(0.0, 100.0) / 100.0 * last as f64;

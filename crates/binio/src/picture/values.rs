@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn unsupported_types_are_rejected_with_their_name() {
+    fn unsupported_types_are_rejected_with_the_reason_and_the_type() {
         for (datatype, reason) in [
             ("<c16", "complex numbers cannot be drawn; the type is <c16"),
             ("|S5", "only numbers, booleans, dates and time spans can be drawn; the type is |S5"),

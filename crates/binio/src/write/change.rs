@@ -110,8 +110,8 @@ impl std::fmt::Debug for Change<'_> {
 }
 
 impl<'a> Change<'a> {
-    /// Begins a change by saving the bytes that may be overwritten to the journal. When this method
-    /// returns, the journal is on disk.
+    /// Begins a change by writing the old content of the plan's ranges to the journal. When this
+    /// method returns, the journal is on disk.
     ///
     /// # Errors
     ///

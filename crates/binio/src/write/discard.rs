@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_length_is_the_highest_end_of_any_write() {
+    fn the_end_is_the_highest_position_reached_by_a_write() {
         let mut out = Discard::default();
         out.write_all(&[0; 10]).unwrap();
         assert_eq!(out.seek(SeekFrom::Start(2)).unwrap(), 2);

@@ -29,8 +29,8 @@ use std::io::{self, Seek, SeekFrom, Write};
 /// A fault to inject, and the time at which it occurs.
 ///
 /// Operations and written bytes are counted from 0. The operations of a writer are `write`, `flush`
-/// and `seek`; the operations of a [`MemoryStorage`](super::MemoryStorage) are all those that
-/// change or sync it.
+/// and `seek`; the operations of a [`MemoryStorage`](super::MemoryStorage) are all operations that
+/// change or sync the storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fault {
     /// No fault occurs.
@@ -146,7 +146,7 @@ impl<W: Write + Seek> FaultyWriter<W> {
         self.faults.operations
     }
 
-    /// Returns the number of bytes written so far, including lost ones.
+    /// Returns the number of bytes written so far, including lost bytes.
     pub fn bytes(&self) -> u64 {
         self.faults.bytes
     }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_operation_is_reported_and_keeps_earlier_writes() {
+    fn a_failing_operation_is_reported_and_earlier_writes_are_kept() {
         let left: [&[u8]; 5] = [b"", b"abc", b"abcdef", b"abcdef", b"aXYZef"];
         for (operation, left) in (0..).zip(left) {
             let (outcome, written) = run(Fault::FailAtOperation(operation));

@@ -7,7 +7,8 @@ use crate::source::check_range;
 use crate::{FileSource, ReadAt, Result};
 
 /// A source that shows a file as it was before an in-place change that was interrupted or is still
-/// in progress. Bytes saved in the journal are read from the journal, all others from the file.
+/// in progress. Bytes saved in the journal are read from the journal, and all other bytes from the
+/// file.
 ///
 /// The content is correct until the next change of the file begins.
 #[derive(Debug)]

@@ -134,7 +134,7 @@ impl<W: Write + Seek> PatchWriter<W> {
     pub fn finish(mut self) -> Result<W> {
         if self.open_numbers > 0 {
             let open = count(self.open_numbers, "reserved number");
-            return Err(Error::invalid(format!("{open} not filled in")));
+            return Err(Error::invalid(format!("the writer still has {open} to fill in")));
         }
         self.inner.flush()?;
         Ok(self.inner)
@@ -198,7 +198,7 @@ mod tests {
         let mut writer = writer();
         let _forgotten = writer.reserve::<u32>(Endian::Big).unwrap();
         let error = writer.finish().unwrap_err();
-        assert_eq!(error.to_string(), "1 reserved number not filled in");
+        assert_eq!(error.to_string(), "the writer still has 1 reserved number to fill in");
     }
 
     #[test]
