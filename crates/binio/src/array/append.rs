@@ -76,7 +76,7 @@ fn append_line<T, W: Word>(
     let gap = axis.from.unsigned_abs();
     let last = axis.count - 1;
     if is_step(axis.from, gap) && gap >= size {
-        // Each element but the last begins a whole chunk of `gap` bytes.
+        // A whole chunk of `gap` bytes starts at each element except the last.
         let words = src[from..].chunks_exact(gap).take(last);
         if gap == 2 * size {
             // Copying every second element takes a tenth less time if the gap is a compile-time

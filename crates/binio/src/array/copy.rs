@@ -315,7 +315,7 @@ fn line<W: Word>(
             change(W::load(word)).store(out);
         }
     } else if axis.from > 0 && gap >= size {
-        // Each element but the last begins a whole chunk of `gap` bytes, so the loop needs no
+        // A whole chunk of `gap` bytes starts at each element except the last, so the loop needs no
         // bounds checks.
         let last = axis.count - 1;
         for (out, words) in out.take(last).zip(src[from..].chunks_exact(gap)) {

@@ -83,8 +83,9 @@ pub enum Access {
     Memory,
     /// Each read has a fixed cost, as for a file or for data compressed in blocks.
     Ranges {
-        /// Length in bytes below which a gap between elements is read too, because another read
-        /// would cost more. For compressed data, this is the block length.
+        /// Gaps between elements that are shorter than this number of bytes are read as well,
+        /// because another read would cost more. For compressed data, this is the length of a
+        /// block.
         gap: usize,
         /// Maximum size in bytes of the buffer into which elements and the small gaps between them
         /// are read.

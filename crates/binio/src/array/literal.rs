@@ -37,7 +37,7 @@ pub(crate) enum Literal {
 /// The reason why a string is not a literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LiteralError {
-    /// Offset in the string, in bytes.
+    /// Offset of the error in the string, in bytes.
     at: usize,
     message: String,
 }

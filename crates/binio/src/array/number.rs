@@ -194,8 +194,8 @@ fn float(bytes: &[u8], endian: Endian) -> Option<f64> {
     }
 }
 
-/// Writes the nearest float of the size of `out`. Returns `None` if a finite number would become
-/// infinite.
+/// Rounds a number to a float of the size of `out`, and writes the float. Returns `None` if a
+/// finite number would become infinite.
 #[inline]
 #[allow(clippy::cast_possible_truncation, reason = "rounding to the nearest value is intended")]
 fn put_float(value: f64, endian: Endian, out: &mut [u8]) -> Option<()> {

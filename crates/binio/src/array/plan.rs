@@ -73,9 +73,9 @@ struct Level {
 
 /// A part of the data that is read or written with a single call.
 pub(crate) struct Piece<'p> {
-    /// Offset in bytes from the start of the data.
+    /// Offset of the piece in bytes, from the start of the data.
     pub(crate) start: u64,
-    /// Length in bytes.
+    /// Length of the piece in bytes.
     pub(crate) span: usize,
     /// Offset in bytes of the first element from the start of the piece.
     pub(crate) below: usize,

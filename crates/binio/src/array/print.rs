@@ -17,7 +17,7 @@ const PIECE: u64 = 1 << 20;
 /// claim any number of them.
 const MAX_EMPTY: u64 = 1 << 24;
 
-/// Maximum number of items without bytes to print per field of a record.
+/// Maximum number of elements without bytes, or of empty lists, to print for one field of a record.
 const MAX_EMPTY_ITEMS: u64 = 1 << 16;
 
 /// Maximum number of elements in an array that is printed completely instead of summarised.
@@ -29,7 +29,7 @@ const EDGE: u64 = 3;
 /// Maximum number of elements to print if elements share bytes.
 const MAX_REPEATED: u64 = 1 << 24;
 
-/// Maximum number of lines in a summary.
+/// Maximum number of lines with elements in a summary.
 const MAX_LINES: usize = 1000;
 
 /// The format in which elements are written. Masked elements are written as missing.
@@ -237,8 +237,8 @@ impl<D: Data> Array<D> {
 
     /// Writes the elements like [`PrintStyle::Text`]. For more than 1,000 elements, writes only the
     /// first three and the last three along each axis, with `...` between them, and at most 1,000
-    /// lines. Only these elements are read. `mask` contains one value per element, in C order;
-    /// `true` marks a missing element.
+    /// lines with elements. Only these elements are read. `mask` contains one value per element, in
+    /// C order; `true` marks a missing element.
     ///
     /// ```
     /// use binio::{Bytes, Limits};

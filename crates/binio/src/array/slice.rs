@@ -148,8 +148,8 @@ impl Strided {
             }
             if part.is_kept {
                 shape.push(part.count);
-                // If only one element is selected, the step is not used and may overflow. If there
-                // are more, the step stays inside the array and cannot overflow.
+                // If only one element is selected, the step is not used and may overflow. If more
+                // elements are selected, the step stays inside the array and cannot overflow.
                 let long = stride.checked_mul(part.step);
                 strides.push(if part.count > 1 { long.unwrap_or(stride) } else { stride });
             }

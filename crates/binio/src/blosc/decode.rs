@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_block_starts_and_stream_lengths_are_reported_with_the_block() {
+    fn wrong_block_starts_and_stream_lengths_are_reported_with_the_block_index() {
         let whole = three_blocks().bytes();
         let cases: &[(usize, i32, &str)] = &[
             (20, 27, "block 1: the streams start at 27, expected 28 to 46 at offset 20"),
@@ -642,7 +642,7 @@ mod tests {
     #[test]
     fn only_the_blocks_of_a_range_are_decoded() {
         let mut bytes = three_blocks().bytes();
-        bytes[28] = 0; // block 0 is damaged
+        bytes[28] = 0; // damage block 0
         let buffer = Buffer::parse(&bytes).unwrap();
         let mut scratch = Scratch::default();
         let mut part = [0; 5];

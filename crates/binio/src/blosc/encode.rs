@@ -280,8 +280,8 @@ fn blocksize(nbytes: usize, options: CompressOptions) -> usize {
     blocksize
 }
 
-/// Returns a length as stored in a buffer. The caller has checked that the longest buffer fits in
-/// 32 bits.
+/// Returns a length as it is stored in a buffer: 32 bits, little-endian. The caller has checked
+/// that the length of the longest possible buffer fits in 32 bits.
 fn word(value: usize) -> [u8; 4] {
     u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes()
 }

@@ -21,7 +21,7 @@ pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>)
     out.clear();
     out.try_reserve_exact(room).map_err(|error| Error::from(std::io::Error::from(error)))?;
     let Some(name) = name(options.compressor) else {
-        return Err(Error::unsupported("compression with snappy by the C library"));
+        return Err(Error::unsupported("the C library was built without snappy"));
     };
     let shuffle: c_int = match options.shuffle {
         Shuffle::None => 0,

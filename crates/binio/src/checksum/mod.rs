@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_of_a_million_repetitions_of_the_letter_a_have_the_published_values() {
+    fn digests_of_one_million_letters_a_have_the_published_values() {
         assert_digests(
             &vec![b'a'; 1_000_000],
             [

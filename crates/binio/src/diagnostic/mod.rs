@@ -79,7 +79,7 @@ pub struct Place {
     /// Offset of the first byte from the start of the file.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub offset: Option<u64>,
-    /// Length in bytes, starting at `offset`.
+    /// Length of the range in bytes, starting at `offset`.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub len: Option<u64>,
 }
@@ -142,7 +142,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Another relevant place of a diagnostic, with a message about it.
+/// Another relevant place of a diagnostic, with a message about this place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Label {

@@ -50,7 +50,7 @@ impl<'a> ByteReader<'a> {
         self.offset
     }
 
-    /// Returns the number of bytes left.
+    /// Returns the number of bytes that have not been read yet.
     pub fn remaining(&self) -> usize {
         self.rest.len()
     }

@@ -31,7 +31,7 @@ pub(super) const FILE_PIECE: usize = 1 << 20;
 /// # Ok::<(), binio::Error>(())
 /// ```
 pub trait ReadAt: Send + Sync {
-    /// Returns the length in bytes.
+    /// Returns the length of the source in bytes.
     fn len(&self) -> u64;
 
     /// Returns `true` if the source has no bytes.

@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(scanner.next_match().unwrap(), Some(8));
     }
 
-    /// A source with `abc` at offset 8, whose first reads fail.
+    /// A source that contains `abc` at offset 8. Its first reads fail.
     struct Recovering(AtomicU32);
 
     impl ReadAt for Recovering {

@@ -576,8 +576,8 @@ fn records(source: &(impl ReadAt + ?Sized), mut at: u64) -> Result<Vec<(Range<u6
     Ok(records)
 }
 
-/// The inode and modification time of a file, which identify it regardless of its content. Zero
-/// means unknown.
+/// The inode and modification time of a file, which identify the file regardless of its content.
+/// Zero means unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Inode number.
