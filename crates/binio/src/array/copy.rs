@@ -1,9 +1,9 @@
 //! Copying strided elements: the inner loops of all reads.
 //!
-//! A copy is a nest of axes. Each axis has a count and two steps in bytes: one in the source, which
-//! may be negative or zero, and one in the destination. The nest is first simplified: axes with a
-//! single element are dropped, and adjacent axes are merged if together they form one sequence of
-//! equal steps. Then one of three loops runs:
+//! A copy is a set of nested loops, one per axis. Each axis has a count and two steps in bytes: one
+//! in the source, which may be negative or zero, and one in the destination. The axes are first
+//! simplified: those with a single element are dropped, and adjacent axes are merged if together
+//! they form one sequence of equal steps. Then one of three loops runs:
 //!
 //! - *runs*: elements that are contiguous in both source and destination are copied together;
 //! - *lines*: elements of 1, 2, 4, 8 or 16 bytes with gaps between them are copied as machine
@@ -28,7 +28,7 @@ pub(crate) struct Axis {
     pub(crate) to: isize,
 }
 
-/// A copy of strided elements, as a simplified nest of axes.
+/// A strided copy: the axes to loop over, and the size of the run to copy at each step.
 #[derive(Debug)]
 pub(crate) struct StridedCopy<'s> {
     /// Axes from the outermost to the innermost, in the order of the destination.

@@ -83,9 +83,9 @@ pub fn write_bytes(
 ///
 /// # Errors
 ///
-/// Same as [`write_bytes`], except that only `write` can detect elements outside the data. Also
-/// fails with [`ElementsError::Memory`] if there is not enough memory to rearrange the elements of
-/// a range. Stops at the first error of `write` and returns it.
+/// Same as [`write_bytes`], but does not check that the elements are inside the data; the `write`
+/// callback must do so. Also fails with [`ElementsError::Memory`] if there is not enough memory to
+/// rearrange the elements of a range. If `write` fails, stops and returns its error.
 pub fn write_ranges<E: From<ElementsError>>(
     array: &Strided,
     datatype: &Datatype,

@@ -231,8 +231,8 @@ impl Header {
         self.nbytes
     }
 
-    /// Returns the length of a block's data in bytes, as stored. It has no meaning in a memcpyed or
-    /// empty buffer.
+    /// Returns the block size from the header: the decoded length in bytes of every block but the
+    /// last. The value has no meaning if the buffer is memcpyed or empty.
     pub fn blocksize(&self) -> u32 {
         self.blocksize
     }

@@ -85,12 +85,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// Creates a place from an offset in bytes from the start of the file.
+    /// Creates a location from an offset in bytes from the start of the file.
     pub fn at(offset: u64) -> Self {
         Self { offset: Some(offset), ..Self::default() }
     }
 
-    /// Creates a place from a range of bytes in the file.
+    /// Creates a location from a range of bytes in the file.
     pub fn span(range: Range<u64>) -> Self {
         let len = Some(range.end.saturating_sub(range.start));
         Self { offset: Some(range.start), len, ..Self::default() }
@@ -142,14 +142,14 @@ impl fmt::Display for Place {
     }
 }
 
-/// Another relevant place of a diagnostic, with a message about this place.
+/// Another relevant location of a diagnostic, with a message about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Label {
-    /// The relevant place.
+    /// The relevant location.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub place: Place,
-    /// A few words about the content at the place.
+    /// A few words about the content at this location.
     pub message: String,
 }
 
@@ -193,15 +193,15 @@ pub struct Diagnostic<C> {
     pub code: C,
     /// The severity, which defaults to the severity of the code.
     pub severity: Severity,
-    /// A one-line, human-readable description, without the place.
+    /// A one-line, human-readable description. The location is in the field `place`.
     pub message: String,
-    /// The place of the irregularity.
+    /// The location of the irregularity.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub place: Place,
-    /// A few words about the content at the place.
+    /// A few words about the content at this location.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub label: Option<String>,
-    /// Other relevant places.
+    /// Other relevant locations.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub labels: Vec<Label>,
     /// Lines of advice on what to do.
@@ -239,11 +239,11 @@ impl<C: Code> Diagnostic<C> {
     crate::setters! {
         /// Sets the severity, overriding the default of its code.
         severity: Severity;
-        /// Sets the label, a few words about the content at the place.
+        /// Sets the label, a few words about the content at the location.
         label: impl Into<String> => Some(label.into());
     }
 
-    /// Adds another relevant place, with a message about it.
+    /// Adds another relevant location, with a message about it.
     #[must_use]
     pub fn label_at(mut self, place: impl Into<Place>, message: impl Into<String>) -> Self {
         self.labels.push(Label { place: place.into(), message: message.into() });
@@ -265,7 +265,7 @@ impl<C: Code> Diagnostic<C> {
     }
 }
 
-/// Writes one line that ends with the place in parentheses. `{:#}` omits the place.
+/// Writes one line that ends with the location in parentheses. `{:#}` omits the location.
 impl<C: Code> fmt::Display for Diagnostic<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}[{}]: {}", self.severity, self.code.as_str(), self.message)?;

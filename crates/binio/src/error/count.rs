@@ -1,4 +1,4 @@
-//! Counting things in messages.
+//! Formatting a number with its noun for messages, such as `1 block` or `2 blocks`.
 
 use std::fmt::Display;
 

@@ -9,9 +9,9 @@
 //! bytes of the elements ──► Values ──► Curve    statistics, and the extremes of each column
 //! ```
 //!
-//! The elements are passed as the bytes of a `.npy` file without its header, which every format can
-//! produce in one pass and with little memory. This module does not depend on terminals or image
-//! file formats.
+//! The elements are passed in the layout of a `.npy` file, without the header. Every format can
+//! produce these bytes in one pass and with little memory. This module does not depend on terminals
+//! or image file formats.
 //!
 //! ```
 //! use binio::array::{Datatype, Order};

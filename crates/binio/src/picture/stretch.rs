@@ -2,7 +2,7 @@
 
 use crate::picture::{ColorMap, Plane};
 
-/// The values with the lowest and the highest brightness.
+/// The range of values to display: the values mapped to the lowest and the highest brightness.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Range {
@@ -33,7 +33,7 @@ pub enum Scale {
 /// The mapping from values to brightness: a range and a scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
-    /// The values with the lowest and the highest brightness.
+    /// The values mapped to the lowest and the highest brightness.
     pub range: Range,
     /// The relation between value and brightness.
     pub scale: Scale,
@@ -59,7 +59,7 @@ impl Scale {
 }
 
 impl Stretch {
-    /// Returns the value with the lowest brightness and the value with the highest. Returns `None`
+    /// Returns the values mapped to the lowest and the highest brightness. Returns `None`
     /// if the range is given as percentiles and no value is finite.
     pub fn limits(&self, values: &[f64]) -> Option<(f64, f64)> {
         match self.range {

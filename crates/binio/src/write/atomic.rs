@@ -122,9 +122,9 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// Fails with [`Io`](crate::ErrorKind::Io) if the file cannot be written, synced or renamed.
-    /// Fails in the same cases as [`create`](Self::create) if the old file has changed in the
-    /// meantime.
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the file cannot be written, synced or renamed. The
+    /// old file is checked again, as in [`create`](Self::create), because it may have changed in the
+    /// meantime; this can fail with the same errors.
     ///
     /// After an error, the old file is unchanged, with one exception: if only the last step,
     /// syncing the directory, fails, the new file is in place but may not survive a crash.
