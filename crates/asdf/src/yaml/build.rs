@@ -1,7 +1,8 @@
-//! Building the arena from events.
+//! Building the arena of a document from the events of the parser.
 //!
-//! A loop over the events keeps a stack of open collections. Their children are collected in one
-//! list; when a collection ends, its children move to the arena together.
+//! A loop over the events maintains a stack of open collections. The children of all open
+//! collections are collected in a single list. When a collection ends, its children are moved to
+//! the arena together.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -27,8 +28,8 @@ const MAX_TEXT: usize = u32::MAX as usize / 5 * 2;
 /// Maximum total length of the distinct tags in bytes.
 const MAX_TAGS: u64 = 64 << 20;
 
-/// A tag whose scalars are resolved as if they had no tag. This is the only ASDF tag known to the
-/// YAML reader, because the reader's default options are meant for ASDF.
+/// The tag of constants. Scalars with this tag are resolved as if they had no tag. The YAML reader
+/// knows no other ASDF tag.
 pub(crate) const CONSTANT_TAG: &str = "tag:stsci.edu:asdf/core/constant-1.0.0";
 
 /// Prefix of the tags that YAML itself defines.
@@ -127,20 +128,21 @@ struct Builder<'a, 't> {
     /// The entries of the mapping being finished, without merge keys and duplicates. The buffer is reused for
     /// each mapping.
     own: Vec<u32>,
-    /// The last node with each anchor.
+    /// Maps the name of each anchor to the last node that has it.
     anchored: HashMap<&'t str, u32>,
-    /// The number of each tag, by its spelling in the source, in which handles and `%` escapes are not
-    /// resolved. The number of `!` is 0.
+    /// Maps each tag, as it is spelled in the source, to its number. Handles and `%` escapes in the
+    /// spelling are not resolved. The number of `!` is 0.
     written_tags: HashMap<&'t str, u32>,
-    /// The tag that was looked up last, and its number. Often, consecutive nodes have the same tag.
+    /// The spelling and the number of the tag that was looked up last. It is often needed again,
+    /// because consecutive nodes tend to have the same tag.
     last_tag: (&'t str, u32),
     tag_numbers: HashMap<Box<str>, u32>,
     /// Total length of the distinct tags in bytes.
     tags_len: u64,
     /// Number of records and elements so far.
     nodes: u64,
-    /// Diagnostics about nodes: the index of the diagnostic and the id of the node. The length and
-    /// the pointer of each node are added at the end.
+    /// Diagnostics about nodes, each as the index of the diagnostic and the id of the node. Their
+    /// lengths and pointers are added when the document is complete.
     reported: Vec<(usize, u32)>,
     document: Document,
 }
@@ -200,7 +202,8 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Makes an empty mapping the root of an empty document.
+    /// Ensures that an empty document has an empty mapping as its root. Adds a root if there is
+    /// none, and converts a root that is an empty plain scalar.
     fn finish_root(&mut self) -> Result<()> {
         if self.document.records.is_empty() {
             let end = scan::offset(self.text.len());
@@ -232,8 +235,8 @@ impl Builder<'_, '_> {
         let scalar = self.parser.text(text);
         let rules = self.options.scalars;
         let (kind, by_tag, code) = kind_of(scalar, resolved_as, full_tag.map(|tag| &**tag), rules);
-        // A `<<` key is a merge key, unless its value turns out to be unsuitable when the mapping
-        // ends.
+        // Do not report a `<<` key yet. It is a merge key, unless its value turns out to be
+        // unsuitable when the mapping ends.
         let code = code.filter(|_| !(is_key && scalar == "<<"));
         let irregular = code.map(|code| (code, irregularity(code, scalar)));
         let record = Record { by_tag, tag, ..record(Class::Node(kind), style, node, end) };
@@ -276,10 +279,10 @@ impl Builder<'_, '_> {
         self.push(alias, Span::default()).map(drop)
     }
 
-    /// Adds to the number of nodes. Fails if the limit is exceeded.
+    /// Adds `nodes` to the number of nodes. Fails if the sum exceeds the limit.
     fn count(&mut self, nodes: u64) -> Result<()> {
-        // The number of children can be twice the number of nodes and must fit into 32 bits, and
-        // one bit distinguishes elements from records.
+        // The list of children can have twice as many entries as there are nodes, and its length
+        // must fit into 32 bits. One bit of an id distinguishes elements from records.
         let limit = self.options.limits.max_items.min(1 << 30);
         self.nodes += nodes;
         if self.nodes > limit {
@@ -288,7 +291,8 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    /// Adds a record with an optional anchor, as a child of the innermost open collection.
+    /// Adds a record as a child of the innermost open collection, and returns its id. `anchor` is
+    /// empty if the node has no anchor.
     fn push(&mut self, record: Record, anchor: Span) -> Result<u32> {
         self.count(1)?;
         let id = index(self.document.records.len());
@@ -316,7 +320,8 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Returns the number of the tag at a span of the source, or 0 if the span is empty or the tag is `!`.
+    /// Returns the number of the tag at `span` in the source, or 0 if the span is empty or the tag
+    /// is `!`.
     fn tag(&mut self, span: Span) -> Result<u32> {
         if span.is_empty() {
             return Ok(0);
@@ -341,7 +346,8 @@ impl Builder<'_, '_> {
         Ok(number)
     }
 
-    /// Adds a new tag. Limits the total length, because a short text can produce very long tags.
+    /// Adds a new tag, and returns its number. Limits the total length of all tags, because a short
+    /// text can produce very long tags.
     fn add_tag(&mut self, tag: Box<str>) -> Result<u32> {
         self.tags_len = self.tags_len.saturating_add(tag.len() as u64);
         if self.tags_len > MAX_TAGS {
@@ -353,7 +359,7 @@ impl Builder<'_, '_> {
         Ok(number)
     }
 
-    /// Moves the children of the innermost collection to the arena.
+    /// Ends the innermost collection at the offset `end`, and moves its children to the arena.
     fn end(&mut self, end: u32) {
         let Some(Open { record, is_mapping, children }) = self.stack.pop() else { return };
         let start = self.document.children.len();
@@ -364,8 +370,8 @@ impl Builder<'_, '_> {
             (record.data, record.len, record.end) = (index(start), index(len), end);
         }
         if is_mapping {
-            // The document cannot read the text of keys that is still in the scanner, so move it to the
-            // document while the keys are compared.
+            // The text of some keys is still in the scanner, where the document cannot read it.
+            // Move it to the document while the keys are compared.
             self.parser.swap_parts(&mut self.document.changed, &mut self.document.elements);
             self.arrange(record);
             self.parser.swap_parts(&mut self.document.changed, &mut self.document.elements);
@@ -416,7 +422,8 @@ impl Builder<'_, '_> {
         self.own = own;
     }
 
-    /// Finds an earlier entry with the same key. If there is none, adds the key to the index.
+    /// Returns the index of an earlier entry with the same key. If there is none, adds the key to
+    /// `index_of_keys` and returns `None`.
     fn find_duplicate(
         &self,
         key: u32,
@@ -439,9 +446,9 @@ impl Builder<'_, '_> {
         None
     }
 
-    /// Returns `true` if the value of a merge key can be merged: a mapping, or a sequence that
-    /// contains only mappings. A sequence that is still open contains the mapping being built, and
-    /// is accepted.
+    /// Returns `true` if the value of a merge key can be merged, because it is a mapping or a
+    /// sequence that contains only mappings. A sequence that is still open, because it contains the
+    /// mapping being built, is accepted.
     fn can_merge(&self, value: u32) -> bool {
         let kind = |id| self.document.kind(self.document.resolve(id));
         let mut items = self.document.written_children(self.document.resolve(value));
@@ -533,7 +540,7 @@ fn kind_of(
             Some(Timestamp::Date(_)) => NodeKind::Date,
             _ => NodeKind::DateTime,
         },
-        // These tags do not apply to scalars. Requesting the value will fail.
+        // These tags do not apply to scalars, so requesting the value will fail.
         Some("seq" | "map" | "set" | "omap" | "pairs") => NodeKind::String,
         _ => return (NodeKind::String, false, None),
     };

@@ -23,7 +23,7 @@ pub(super) fn check(text: &[u8]) -> Result<&str, BadCharacter> {
         Err(error) => {
             let offset = error.valid_up_to();
             let byte = text.get(offset).copied().unwrap_or_default();
-            // A forbidden character may come before the invalid byte.
+            // If a forbidden character precedes the invalid byte, report that character instead.
             let before = text.get(..offset).and_then(|text| std::str::from_utf8(text).ok());
             reject_controls(before.unwrap_or_default())?;
             return Err(BadCharacter {

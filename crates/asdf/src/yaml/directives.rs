@@ -25,7 +25,7 @@ const MAX_PREFIX: usize = 4096;
 pub(super) struct Directives {
     /// Maps tag handles (`!`, `!!` or `!name!`) to their prefixes.
     handles: HashMap<String, String>,
-    /// Offset of the `---` after the directives.
+    /// Offset in the text of the `---` that follows the directives.
     pub(super) content: usize,
 }
 
@@ -151,14 +151,16 @@ fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_')
 }
 
-/// Splits a string into its first word and the rest, without the spaces and tabs around the word.
+/// Splits a string into its first word and the rest, and removes the spaces and tabs around the
+/// word.
 fn split_word(text: &str) -> (&str, &str) {
     let text = text.trim_start_matches([' ', '\t']);
     let end = text.find([' ', '\t']).unwrap_or(text.len());
     (&text[..end], text[end..].trim_start_matches([' ', '\t']))
 }
 
-/// Checks a version `MAJOR.MINOR`. Fails unless it is YAML 1.x; returns a message if it is not 1.1.
+/// Checks the version `MAJOR.MINOR` of a `%YAML` directive. Fails unless it is 1.x, and returns a
+/// message if it is not 1.1.
 fn check_version(parameters: &str) -> Result<Option<String>, String> {
     let parameters = parameters.trim_start_matches([' ', '\t']);
     let is_digit = |c: char| c.is_ascii_digit();
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_handles_of_local_tags_and_of_yaml_tags_need_no_directive() {
+    fn the_handles_of_local_and_yaml_tags_need_no_directive() {
         let directives = Directives::default();
         let resolve = |tag| directives.resolve(tag).unwrap();
         assert_eq!(resolve("!foo").as_deref(), Some("!foo"));
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_handle_without_its_final_exclamation_mark_is_rejected() {
+    fn a_tag_directive_with_a_malformed_handle_or_no_prefix_is_rejected() {
         for bad in ["!foo", "foo", "!f.o!", "!é!", ""] {
             assert!(read(&format!("%TAG {bad} tag:x\n---")).is_err(), "{bad}");
         }
@@ -253,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_directive_is_reported_but_not_an_error() {
+    fn an_unknown_directive_is_reported_but_is_not_an_error() {
         assert_eq!(read("%FOO bar\n---").unwrap().1, [(0, Code::UnknownDirective)]);
         assert!(read("% FOO\n---").is_err());
     }

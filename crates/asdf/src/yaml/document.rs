@@ -1,10 +1,10 @@
 //! The arena: a list of all nodes of a document, together with the text of the tree.
 //!
-//! A node is a 28-byte record. A scalar refers to its text, which is usually a part of the tree's
-//! text. If escapes or folded lines change the text, it is a part of a separate string. A
-//! collection refers to its range in the list of children (for a mapping: key, value, key, value,
-//! ..), and an alias to its node. A document of any size therefore consists of a handful of
-//! allocations, is dropped without recursion, and may contain cycles.
+//! Each node is a 28-byte record. The record of a scalar refers to a range of the tree's text or,
+//! if escapes or folded lines change the text, to a range of a separate string. The record of a
+//! collection refers to a range in the list of children (for a mapping: key, value, key, value,
+//! ..), and the record of an alias to its target. A document of any size therefore consists of a
+//! handful of allocations, is dropped without recursion, and may contain cycles.
 //!
 //! The items of a flow sequence that contains only plain decimal numbers (see `scan/numbers.rs`)
 //! are called *elements* and have no records. Only the offset of each element is stored, in four
@@ -57,7 +57,8 @@ pub struct ParseOptions {
     pub limits: Limits,
     /// Rules that determine the types of plain scalars without a tag.
     pub scalars: ScalarRules,
-    /// True if anything but white space and comments after `...` is an error.
+    /// True if the text after `...` may only contain white space and comments. Otherwise, it is not
+    /// read.
     pub(crate) is_whole_text: bool,
 }
 
@@ -132,18 +133,18 @@ pub struct Document {
     pub(super) lists: Vec<NumberList>,
     /// Distinct tags. The tag of a record is an index into this list, counted from 1.
     pub(super) tags: Vec<Box<str>>,
-    /// Nodes with an anchor and the names of the anchors, in document order.
+    /// The id of each node that has an anchor and the name of its anchor, in document order.
     pub(super) anchors: Vec<(u32, Box<str>)>,
-    /// Mappings with merge keys or duplicate keys, by the id of the mapping.
+    /// Maps the id of each mapping with merge keys or duplicate keys to its effective entries.
     pub(super) rearranged: HashMap<u32, Rearranged>,
-    /// Key indexes of large mappings, by the id of the mapping.
+    /// Maps the id of each large mapping to the index of its keys.
     pub(super) indexes: HashMap<u32, KeyIndex>,
     pub(super) hasher: DefaultHashBuilder,
     pub(super) options: ParseOptions,
     pub(super) root: u32,
-    /// The collection that contains each record. Computed when a pointer is first requested.
+    /// The id of the collection that contains each record, computed when it is first needed.
     pub(super) parents: OnceLock<Vec<u32>>,
-    /// The index of lines. Computed when a position is first requested.
+    /// The line index, computed when a position is first requested.
     pub(super) lines: OnceLock<Lines>,
 }
 
@@ -158,8 +159,8 @@ pub(super) struct NumberList {
     pub(super) record: u32,
 }
 
-/// The children of a collection, including merge keys, duplicates and aliases: a part of the list of
-/// children, or a range of elements.
+/// The children of a collection, including merge keys, duplicates and aliases: either a slice of
+/// the list of children, or a range of element ids.
 #[derive(Clone, Debug)]
 pub(super) enum Children<'a> {
     Records(&'a [u32]),
@@ -181,8 +182,8 @@ impl Children<'_> {
         }
     }
 
-    /// Returns the index of a child, or `None` if the node is not one of the children. Ids increase in
-    /// document order.
+    /// Returns the index of the child with the given id, or `None` if there is no such child. Ids
+    /// increase in document order, so a binary search finds the child.
     pub(super) fn place_of(&self, id: u32) -> Option<usize> {
         match self {
             Self::Records(records) => records.binary_search(&id).ok(),
@@ -237,7 +238,7 @@ impl DoubleEndedIterator for Children<'_> {
 
 impl ExactSizeIterator for Children<'_> {}
 
-/// The class of a record: a [`NodeKind`], or a reference to another node.
+/// The class of a record: a node of a certain kind, an alias, or a list of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Node(NodeKind),
@@ -257,29 +258,31 @@ pub(super) struct Record {
     pub(super) by_tag: bool,
     /// Index into the tags, counted from 1; 0 for no tag.
     pub(super) tag: u32,
-    /// The start of the text of a scalar, of the children of a collection, or of the elements of a list of
-    /// numbers; or the id of the target of an alias.
+    /// The start of the content: the offset of a scalar's text, or the index of the first child of
+    /// a collection or of the first element of a list of numbers. For an alias, the id of its
+    /// target.
     pub(super) data: u32,
-    /// The length of the text of a scalar in bytes, or the number of children of a collection.
+    /// The length of a scalar's text in bytes, or the number of children or elements.
     pub(super) len: u32,
-    /// Offset of the node in the tree's text, including its anchor and tag.
+    /// Offset in the tree's text at which the node begins, including its anchor and tag.
     pub(super) start: u32,
-    /// Offset of the content.
+    /// Offset in the tree's text at which the content begins.
     pub(super) content: u32,
-    /// Offset of the end of the content.
+    /// Offset in the tree's text at which the content ends.
     pub(super) end: u32,
 }
 
 impl Record {
-    /// Sets the part of the text, or of the elements, to which the record refers.
+    /// Sets the range of the text or of the elements to which the record refers.
     pub(super) fn of(self, part: Span) -> Self {
         Self { data: part.start, len: part.end - part.start, ..self }
     }
 }
 
 impl Document {
-    /// Parses the text of a tree: directives, `---`, content and `...`, of which only the content is required.
-    /// An empty document has an empty mapping as its root. Irregularities are added to `diagnostics`.
+    /// Parses the text of a tree, which may begin with directives and `---`, and may end with
+    /// `...`. An empty document has an empty mapping as its root. Irregularities are added to
+    /// `diagnostics`.
     ///
     /// ```
     /// use asdf::diagnostic::Code;
@@ -294,10 +297,11 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Yaml`] at the first violation of YAML 1.1. Fails with [`ErrorKind::Limit`] if
-    /// the text is longer than about 1.7 GB, if the tree exceeds the [limits](ParseOptions::limits) on depth or
-    /// on nodes and merged entries, or if its distinct tags exceed 64 MiB. Text that does not fit its tag is
-    /// not an error here, but in [`YamlNode::value`].
+    /// Fails with [`ErrorKind::Yaml`] at the first violation of YAML 1.1. Fails with
+    /// [`ErrorKind::Limit`] if the text is longer than about 1.7 GB, if the tree exceeds the
+    /// [limits](ParseOptions::limits) on depth or on nodes and merged entries, or if its distinct
+    /// tags exceed 64 MiB. Text that does not fit its tag is accepted; in that case,
+    /// [`YamlNode::value`] fails.
     ///
     /// [`ErrorKind::Yaml`]: crate::ErrorKind::Yaml
     /// [`ErrorKind::Limit`]: crate::ErrorKind::Limit
@@ -314,8 +318,8 @@ impl Document {
         self.node_at(self.root)
     }
 
-    /// Returns the node with the given id, which must come from this document. An id from another document
-    /// returns an unrelated node, or the root.
+    /// Returns the node with the given id, which must come from this document. For an id from
+    /// another document, returns an unrelated node or the root.
     pub fn node(&self, id: NodeId) -> YamlNode<'_> {
         let is_known = match id.0.checked_sub(ELEMENT) {
             Some(element) => (element as usize) < self.elements.len(),
@@ -348,8 +352,8 @@ impl Document {
         })
     }
 
-    /// Returns a measure of the document's size, for limiting work: the length of its text in bytes
-    /// plus the number of nodes.
+    /// Returns the length of the document's text in bytes plus the number of nodes, a measure by
+    /// which the work on a document is limited.
     pub(crate) fn text_len(&self) -> u64 {
         (self.written.len() + self.changed.len() + self.node_count()) as u64
     }
@@ -415,7 +419,7 @@ impl Document {
         match self.record(id).class {
             Class::Node(kind) => kind,
             Class::Numbers { .. } => NodeKind::Sequence,
-            // The caller did not resolve the alias, so it counts as a string.
+            // An alias counts as a string if the caller has not resolved it.
             Class::Alias => NodeKind::String,
         }
     }
@@ -448,7 +452,7 @@ impl Document {
         }
     }
 
-    /// Returns a part of the list of children.
+    /// Returns `len` entries of the list of children, beginning at the index `start`.
     pub(super) fn children_at(&self, start: u32, len: u32) -> &[u32] {
         let start = start as usize;
         self.children.get(start..start + len as usize).unwrap_or_default()
@@ -466,22 +470,23 @@ impl Document {
         })
     }
 
-    /// Adds the length and the pointer of a node to a [`Place`] that begins at the position of the
-    /// node.
+    /// Adds the length and the pointer of a node to `place`, which already contains the node's
+    /// position.
     pub(super) fn point(&self, id: u32, place: &mut Place) {
         let end = self.options.offset.saturating_add(self.record(id).end.into());
         place.len = place.offset.map(|offset| end.saturating_sub(offset));
         place.pointer = self.pointer_of(id);
     }
 
-    /// Returns the position of an offset in the text.
+    /// Converts an offset in the text to a position in the file.
     pub(super) fn position_at(&self, offset: usize) -> Position {
         let lines = self.lines.get_or_init(|| Lines::new(&self.written));
         let (line, column) = lines.line_and_column(&self.written, offset);
         self.options.position(line, column, offset)
     }
 
-    /// Returns the offset of the text of a block scalar, or of the scalar itself if it has no text.
+    /// Returns the offset at which the text of a block scalar begins, or the offset of the scalar
+    /// itself if its text is empty.
     fn block_text_start(&self, record: Record) -> usize {
         let (start, end) = (record.content as usize, record.end as usize);
         let written = self.written.get(start..end).unwrap_or_default();

@@ -17,14 +17,15 @@ const KIND_TAGS: [&str; 9] =
 
 /// Nodes are equal if they have the same [`NodeKind`], tag and value. They may belong to different documents.
 ///
-/// - The order of a mapping's entries does not matter; merge keys are applied. Keys are equal if
-///   they have the same kind and value, regardless of how numbers and booleans are spelled.
+/// - Merge keys are applied, and the order of a mapping's entries does not matter. Keys are equal
+///   if they have the same kind and value, regardless of how numbers and booleans are spelled.
 /// - Numbers are equal by value, but an integer never equals a float. NaN equals NaN, so that every
 ///   node equals itself; the sign of a zero is ignored.
 /// - A tag that merely states the kind, such as `!!str` or `!!map`, is ignored.
 /// - Scalars that do not fit their tag are equal if they have the same text.
-/// - Aliases are followed: an alias equals a copy. Nodes that contain themselves are equal if no
-///   path leads to a difference. The time is roughly linear in the size of both documents.
+/// - Aliases are followed, so an alias equals a copy of its target. Nodes that contain themselves
+///   are equal if no path leads to a difference. A comparison takes time roughly linear in the size
+///   of both documents.
 /// - Style, anchors, comments and positions do not matter.
 ///
 /// ```
@@ -88,7 +89,8 @@ fn same_scalar(a: YamlNode<'_>, b: YamlNode<'_>) -> bool {
     }
 }
 
-/// Appends to `pairs` the keys and values that must be equal. Returns `false` if the keys differ.
+/// Matches the entries of two mappings by their keys, and appends the keys and values that remain
+/// to be compared to `pairs`. Returns `false` if a key has no counterpart.
 fn match_entries<'a>(
     a: YamlNode<'a>,
     b: YamlNode<'a>,
@@ -145,7 +147,7 @@ impl EqualSets {
     /// Returns the representative of the set that contains `node`.
     fn find(&mut self, mut node: Key) -> Key {
         while let Some(&parent) = self.parents.get(&node) {
-            // Halve the path, to make the next search faster.
+            // Shorten the path by half, to make later searches faster.
             if let Some(&above) = self.parents.get(&parent) {
                 self.parents.insert(node, above);
             }

@@ -7,12 +7,13 @@ use num_bigint::{BigInt, BigUint, Sign};
 
 use crate::error::{Error, Result};
 
-/// Maximum number of decimal digits of an integer that is written in another base. Converting such
-/// an integer to decimal takes quadratic time. The reference implementation applies this limit to
-/// decimal integers too.
+/// Maximum number of decimal digits of an integer that is written in hexadecimal, octal, binary or
+/// base 60. Its conversion to decimal takes quadratic time. The reference implementation applies
+/// this limit to decimal integers too.
 const MAX_CONVERTED_DIGITS: usize = 4300;
 
-/// Maximum number of decimal digits that are converted to binary, which also takes quadratic time.
+/// Maximum number of decimal digits of an integer that is converted to binary. This conversion also
+/// takes quadratic time.
 pub(crate) const MAX_DECIMAL_DIGITS: usize = 9864;
 
 /// An integer of any size.
@@ -24,8 +25,8 @@ pub(crate) const MAX_DECIMAL_DIGITS: usize = 9864;
 pub enum Integer<'a> {
     /// An integer in the range of `i128`.
     Small(i128),
-    /// An integer outside the range of `i128`. Its digits are stored as text, because converting a million of
-    /// them would take seconds.
+    /// An integer outside the range of `i128`. Its digits are stored as text, because converting a
+    /// million digits would take seconds.
     Large {
         /// Whether the integer is negative.
         negative: bool,
@@ -52,7 +53,7 @@ impl Integer<'_> {
             )]
             Self::Small(value) => *value as f64,
             Self::Large { negative, digits } => {
-                // A sequence of digits is a valid number, regardless of its length.
+                // Parsing cannot fail, because `f64::from_str` accepts any number of digits.
                 let value = digits.parse().unwrap_or(f64::INFINITY);
                 if *negative { -value } else { value }
             }
@@ -134,8 +135,8 @@ pub(super) fn from_decimal(negative: bool, digits: &str) -> Integer<'_> {
     }
 }
 
-/// Computes an integer with Horner's method. Each step multiplies the value by the first number of
-/// a pair and adds the second.
+/// Computes an integer with Horner's method. Each step is a pair of a multiplier and an addend: it
+/// multiplies the value by the first and adds the second.
 ///
 /// Returns `None` if the number has more than [`MAX_CONVERTED_DIGITS`] decimal digits.
 pub(super) fn from_steps(
@@ -158,7 +159,7 @@ fn to_decimal(steps: impl Iterator<Item = (u32, u32)>) -> Option<String> {
     for (multiplier, addend) in steps {
         value *= multiplier;
         value += addend;
-        // A decimal digit takes less than four bits.
+        // Each decimal digit accounts for less than four bits, so this value has too many digits.
         if value.bits() / 4 > MAX_CONVERTED_DIGITS as u64 {
             return None;
         }

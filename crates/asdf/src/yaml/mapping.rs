@@ -24,11 +24,12 @@ use crate::{Error, Result};
 /// Mappings with more than this number of entries have an index of their keys.
 pub(super) const INDEX_ABOVE: usize = 8;
 
-/// A mapping with merge keys or duplicate keys, so that its entries differ from the entries in the text.
+/// The effective entries of a mapping with merge keys or duplicate keys, which differ from the
+/// entries in the text.
 #[derive(Debug, Default)]
 pub(super) struct Rearranged {
-    /// The range of the mapping's own entries in the list of children, as start and length. It
-    /// excludes merge keys and duplicates.
+    /// The mapping's own entries, without merge keys and duplicates: the start and length of a
+    /// range in the list of children.
     pub(super) own: (u32, u32),
     /// Values of the merge keys in document order: mappings, or sequences of mappings.
     pub(super) merges: Vec<u32>,
@@ -118,15 +119,15 @@ impl Document {
     }
 
     /// Iterates over a mapping and all mappings merged into it, in order of precedence. Each
-    /// mapping is visited only once, which also ends cycles.
+    /// mapping is visited only once, so the iteration ends even if mappings merge each other.
     fn merge_order(&self, mapping: u32) -> MergeOrder<'_> {
         MergeOrder { document: self, seen: HashSet::new(), stack: vec![mapping], steps: 1 }
     }
 
-    /// Checks that merging all mappings of the document once stays within the limits. Merged
-    /// entries are not stored, so each request repeats the merge, and the work must be limited
-    /// here: in a chain of ten thousand mappings, each of which merges the one before, merging
-    /// produces tens of millions of entries.
+    /// Checks that merging all mappings of the document once stays within the limits. The total
+    /// must be limited here, because merged entries are not stored, and each request repeats the
+    /// merge. For example, in a chain of ten thousand mappings, each of which merges the previous
+    /// one, merging produces tens of millions of entries.
     pub(super) fn check_merges(&self, limits: &Limits) -> Result<()> {
         let limit = limits.max_items;
         let mut spent = 0;
@@ -145,7 +146,7 @@ impl Document {
         Ok(())
     }
 
-    /// Returns the value for a key of a mapping, including merged entries.
+    /// Returns the id of the value for a key, which may be the key of a merged entry.
     pub(super) fn find(&self, mapping: u32, key: &str) -> Option<u32> {
         if !self.has_merges(mapping) {
             return self.find_own(mapping, key);
@@ -166,7 +167,7 @@ impl Document {
         let is_large = entries.len() / 2 > INDEX_ABOVE;
         let index = if is_large { self.indexes.get(&mapping) } else { None };
         if let Some(index) = index {
-            // Keys of different types may have the same text. Use the first.
+            // Keys of different types may have the same text. Use the first of these keys.
             let same = index.iter_hash(self.hash_of_key(key)).map(|&pair| 2 * pair as usize);
             let same = same.filter(|&at| entries.get(at).is_some_and(|&key| is_key(key)));
             return entries.get(same.min()? + 1).copied();
@@ -205,7 +206,7 @@ impl Document {
 struct MergeOrder<'a> {
     document: &'a Document,
     seen: HashSet<u32>,
-    /// Mappings, and sequences of mappings, still to be visited. The last one is next.
+    /// The mappings and sequences of mappings that remain to be visited, the next one last.
     stack: Vec<u32>,
     /// Number of nodes pushed onto the stack so far.
     steps: u64,

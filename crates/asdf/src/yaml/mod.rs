@@ -15,14 +15,15 @@
 //! The text is read as libyaml would read it: `scan` splits it into tokens, `parse` converts the
 //! tokens to events, and `build` stores the nodes in the arena of the [`Document`].
 //!
-//! [`Document::parse`] takes the bytes of the tree and does not depend on files or blocks. The
+//! [`Document::parse`] needs only the bytes of the tree, and does not access files or blocks. The
 //! document keeps each node's tag, anchor, style, text and position, and resolves a scalar only
-//! when its [`value`](YamlNode::value) is requested. Aliases are edges of the arena, so a document
-//! may contain cycles. Code that walks a tree is therefore a loop that remembers the nodes it has
-//! visited.
+//! when its [`value`](YamlNode::value) is requested. An alias refers to another node of the arena,
+//! so a document may contain cycles. Code that walks a tree must therefore remember the nodes that
+//! it has visited.
 //!
-//! [`ScalarRules`] describes how files in practice deviate from the types that YAML specifies: the
-//! reference implementation, which writes most files, reads `1e3` as a string and `1:30` as ninety.
+//! [`ScalarRules`] selects the rules that determine the types of plain scalars, because libraries
+//! disagree on them. The reference implementation, which writes most files, reads `1e3` as a string
+//! and `1:30` as ninety.
 
 mod binary;
 mod build;

@@ -11,10 +11,11 @@ use super::{Position, binary, number};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A node of a [`Document`], consisting of a reference and an id, so that it is cheap to copy.
+/// A node of a [`Document`]. It consists of a reference and an id, so it is cheap to copy.
 ///
-/// Aliases are followed: an alias in the file appears as the node that it refers to. A traversal can therefore
-/// reach a node again, even from inside that node; compare [`id`](Self::id)s to detect this.
+/// Aliases are followed: an alias in the file appears as the node that it refers to. A traversal
+/// can therefore reach the same node again, even from inside the node itself; compare
+/// [`id`](Self::id)s to detect this.
 #[derive(Clone, Copy)]
 pub struct YamlNode<'a> {
     document: &'a Document,
@@ -62,12 +63,12 @@ impl<'a> Numbers<'a> {
         self.elements.len()
     }
 
-    /// Iterates over the numbers, with the spelling that each has in the source.
+    /// Iterates over the numbers as they are spelled in the source.
     pub(crate) fn texts(self) -> impl Iterator<Item = &'a str> {
         let end = self.list.document.record(self.list.id).end;
         let ends = self.elements.iter().skip(1).copied().chain([end]);
         self.elements.iter().zip(ends).map(move |(&start, end)| {
-            // The numbers are separated by a comma, white space and line breaks, and the last is
+            // Numbers are separated by a comma, white space and line breaks, and the last number is
             // followed by a bracket.
             let text = self.text.as_bytes().get(start as usize..end as usize).unwrap_or_default();
             let is_number =
@@ -78,7 +79,7 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// A reference to a node in the file: its definition, or an alias.
+/// An occurrence of a node in the text: either its definition, or an alias.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mention<'a> {
     document: &'a Document,
@@ -446,7 +447,7 @@ impl<'a> YamlNode<'a> {
         self.mention_pairs(entries.into())
     }
 
-    /// Groups alternating keys and values into pairs of mentions.
+    /// Groups alternating keys and values, given as record ids, into pairs.
     fn mention_pairs(
         self,
         entries: Cow<'a, [u32]>,
@@ -460,7 +461,7 @@ impl<'a> YamlNode<'a> {
         })
     }
 
-    /// Returns the mention at which the node is defined, rather than an alias of it.
+    /// Returns the occurrence that defines the node, which is never an alias.
     pub(crate) fn mention(self) -> Mention<'a> {
         Mention::new(self.document, self.id)
     }
@@ -556,7 +557,7 @@ impl<'a> YamlNode<'a> {
         self.error(match self.tag() {
             Some(tag) => format!("{what} does not fit the tag `{tag}`"),
             None => format!(
-                "{what} has too many decimal digits, at most 4300 are supported in this notation"
+                "{what} has too many decimal digits: at most 4300 are supported in this notation"
             ),
         })
     }

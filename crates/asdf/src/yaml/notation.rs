@@ -34,7 +34,7 @@ pub fn events(text: &[u8]) -> Result<Vec<String>, (usize, String)> {
 
 pub(super) fn read(mut parser: Parser<'_>, written: &str) -> Result<Vec<String>, Fault> {
     let mut lines = vec!["+STR".to_owned()];
-    // Lines that end the open collections, and `true` for each flow collection.
+    // For each open collection, the line that will end it, and `true` if it is in flow style.
     let mut open: Vec<(&str, bool)> = Vec::new();
     let text = |span: super::scan::Span| written.get(span.range()).unwrap_or_default();
     loop {

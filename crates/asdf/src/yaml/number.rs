@@ -1,4 +1,4 @@
-//! Recognizing and parsing numbers in plain scalars.
+//! Recognising and parsing numbers in plain scalars.
 //!
 //! Notations under [`ScalarRules::Python`], which allows `_` between digits:
 //!
@@ -180,9 +180,9 @@ fn is_digit_or_underscore(byte: u8) -> bool {
     byte.is_ascii_digit() || byte == b'_'
 }
 
-/// Returns the form of an integer from the digits after its prefix, among which underscores are
-/// allowed. Returns `None` if there are no characters, or if one of them is not a digit of the
-/// base.
+/// Returns the form of an integer, given the digits after its prefix. Underscores are allowed
+/// between the digits. Returns `None` if `digits` is empty or contains a character that is not a
+/// digit of the base.
 fn of_base(digits: &str, is_digit: fn(u8) -> bool) -> Option<Form> {
     if digits.is_empty() || !digits.bytes().all(|b| is_digit(b) || b == b'_') {
         return None;

@@ -24,7 +24,8 @@ pub(super) enum Event {
     StreamEnd,
     /// `*name`.
     Alias(Span),
-    /// A scalar and the range of its text, which may be beyond the end of the tree's text.
+    /// A scalar and the span of its text. If the text differs from the source, the span lies beyond
+    /// the end of the tree's text.
     Scalar {
         node: NodePlace,
         style: NodeStyle,
@@ -64,7 +65,7 @@ pub(super) struct NodePlace {
     pub(super) tag: Span,
 }
 
-/// The state of the parser, which determines what may come next.
+/// The state of the parser, which determines the tokens that may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// The start of a document. Only the first document may omit `---`.
@@ -135,19 +136,19 @@ impl<'t> Parser<'t> {
         (self.scanner.changed, self.scanner.elements)
     }
 
-    /// Swaps the caller's values with the parts that [`Self::into_parts`] returns. A second call
-    /// swaps them back.
+    /// Swaps the arguments with the values that [`Self::into_parts`] returns. A second call swaps
+    /// them back.
     pub(super) fn swap_parts(&mut self, changed: &mut String, elements: &mut Vec<u32>) {
         std::mem::swap(&mut self.scanner.changed, changed);
         std::mem::swap(&mut self.scanner.elements, elements);
     }
 
-    /// Returns the text of a span in an event.
+    /// Returns the text to which a span in an event refers.
     pub(super) fn text(&self, span: Span) -> &str {
         text_of(self.scanner.text(), &self.scanner.changed, span)
     }
 
-    /// Iterates over the elements in a span, as strings.
+    /// Iterates over the elements in a span of [`Event::Numbers`], as strings.
     pub(super) fn elements(&self, elements: Span) -> impl Iterator<Item = &'t str> {
         let text = self.scanner.text();
         let elements = self.scanner.elements.get(elements.range()).unwrap_or_default();
@@ -490,8 +491,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Returns the text of a span. Offsets beyond the end of the written text refer to the changed
-/// text.
+/// Returns the text of a span. Offsets beyond the end of `written` refer to `changed`.
 pub(super) fn text_of<'t>(written: &'t str, changed: &'t str, span: Span) -> &'t str {
     let range = span.range();
     let text = match range.start.checked_sub(written.len()) {

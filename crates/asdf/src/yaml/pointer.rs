@@ -76,13 +76,14 @@ impl<'a> YamlNode<'a> {
 }
 
 impl Document {
-    /// Returns the list of numbers that contains an element.
+    /// Returns the record id of the number list that contains an element.
     fn list_of(&self, element: u32) -> Option<u32> {
         let after = self.lists.partition_point(|list| list.first <= element);
         Some(self.lists.get(after.checked_sub(1)?)?.record)
     }
 
-    /// Returns the collection that contains a record. The root is its own parent.
+    /// Returns the id of the collection that contains a node. For the root, returns the root
+    /// itself.
     pub(super) fn parent_of(&self, id: u32) -> Option<u32> {
         if let Some(element) = id.checked_sub(ELEMENT) {
             return self.list_of(element);
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_lookup_reports_the_last_node_that_it_found() {
+    fn a_failed_lookup_reports_the_last_node_found() {
         let text = "a: [x]\n";
         for (pointer, want) in [
             ("a", "\"a\": expected `/` at the start"),

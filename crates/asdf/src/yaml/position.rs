@@ -1,8 +1,8 @@
 //! Converting an offset to a line and column.
 //!
 //! Nodes store only offsets. The lines are indexed when a position is first requested. If the text
-//! is not ASCII, the number of characters before each block is stored too, so that finding a column
-//! in a very long line is as fast as in a short one.
+//! is not ASCII, the index also stores the number of characters before each 256-byte block of the
+//! text, so that finding a column in a very long line is as fast as in a short one.
 
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::error::{Error, ErrorKind};
@@ -33,7 +33,7 @@ impl Position {
     }
 }
 
-/// Size in bytes of the blocks whose characters are counted.
+/// Size in bytes of the blocks into which the text is divided for counting characters.
 const BLOCK: usize = 256;
 
 /// An index of the lines of a source shorter than 4 GiB.
@@ -41,7 +41,7 @@ const BLOCK: usize = 256;
 pub(super) struct Lines {
     /// Offsets at which the lines begin.
     starts: Vec<u32>,
-    /// Number of characters before each block; empty for ASCII text.
+    /// Number of characters before each block of [`BLOCK`] bytes; empty for ASCII text.
     characters: Vec<u32>,
 }
 
@@ -68,7 +68,8 @@ impl Lines {
                 _ => {}
             }
         }
-        // The last element is for the end of the text, which may coincide with the end of a block.
+        // The last entry counts all characters. It is used at the end of the text if the last block
+        // is full.
         let mut characters = vec![0];
         let mut before = 0;
         for block in bytes.chunks(BLOCK) {

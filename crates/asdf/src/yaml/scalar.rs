@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_word_yes_dates_and_base_60_numbers_are_strings_under_core_rules() {
+    fn core_rules_read_yes_dates_and_base_60_numbers_as_strings() {
         for text in ["yes", "off", "2001-12-14", "1:30", "<<"] {
             assert_eq!(resolve(text, ScalarRules::Core12), (NodeKind::String, None), "{text}");
         }

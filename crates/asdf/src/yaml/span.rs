@@ -44,10 +44,10 @@ impl<'a> YamlNode<'a> {
     /// Returns the range of the node in the file, in bytes: from its anchor or tag, if it has one, to the end
     /// of its content. Line breaks, comments and indicators (`- `, `: `, `,`) around it are not included.
     ///
-    /// Quotes and brackets are included. A block collection begins at its first key, `?` or dash, and ends with
-    /// its last node. A block scalar begins at `|` or `>`, and ends with its last line of text or, for `|+`,
-    /// with its last line break. The content of a node without text is empty, and follows the indicator, anchor
-    /// or tag that requires the node.
+    /// Quotes and brackets are included. A block collection begins at its first key, `?` or dash,
+    /// and ends with its last node. A block scalar begins at `|` or `>`, and ends with its last
+    /// line of text or, for `|+`, with its last line break. If a node has no text, its content is
+    /// empty and follows the indicator, anchor or tag that requires a value.
     pub fn span(self) -> Range<u64> {
         self.mention().span()
     }
@@ -215,7 +215,7 @@ impl Document {
 
     /// Returns the comments on the lines directly above a child of a collection.
     fn comments_before(&self, id: u32) -> Vec<NodeComment<'_>> {
-        // The comments above a value are those above its key.
+        // A value has the same comments above it as its key.
         let first = match self.place_in_parent(id) {
             Some((parent, place)) if self.kind(parent) == NodeKind::Mapping => {
                 self.written_children(parent).get(place - place % 2).unwrap_or(id)

@@ -65,7 +65,7 @@ impl Date {
         let (era, day) = (days / 146_097, days % 146_097);
         let year_of_era = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
         let day = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        // Any five consecutive months, counted from March, have 153 days.
+        // Any five consecutive months without February have 153 days.
         let month = (5 * day + 2) / 153;
         let day = day - (153 * month + 2) / 5 + 1;
         let (month, next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
@@ -103,7 +103,7 @@ impl fmt::Display for DateTime {
 pub(super) enum Timestamp {
     Date(Date),
     DateTime(DateTime),
-    /// The syntax is correct, but the day or time does not exist.
+    /// The syntax is correct, but the day, time or time zone does not exist.
     Impossible,
 }
 
@@ -164,7 +164,7 @@ fn date(year: u16, month: u16, day: u16) -> Option<Date> {
 struct Cursor<'a>(&'a [u8]);
 
 impl Cursor<'_> {
-    /// Consumes the next byte if it is in the set.
+    /// Consumes and returns the next byte if it is in `set`.
     fn byte(&mut self, set: &[u8]) -> Option<u8> {
         let (&first, rest) = self.0.split_first().filter(|(first, _)| set.contains(first))?;
         self.0 = rest;
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_without_two_digit_month_and_day_is_rejected() {
+    fn a_date_needs_a_four_digit_year_and_a_two_digit_month_and_day() {
         assert_eq!(iso("2001-12-14").as_deref(), Some("2001-12-14"));
         assert_eq!(iso("2024-02-29").as_deref(), Some("2024-02-29"));
         for string in ["2001-1-14", "2001-12-1", "2001-1-2", "01-12-14", "2001-12-14 ", "2001-"] {

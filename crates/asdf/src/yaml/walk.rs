@@ -15,7 +15,7 @@ use hashbrown::HashSet;
 use super::node::YamlNode;
 use crate::Result;
 
-/// The step from a collection to a child.
+/// The token of a JSON Pointer that leads from a collection to a child.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Token<'a> {
     /// Index of an item, counted from 0.
@@ -39,7 +39,7 @@ impl<'a> YamlNode<'a> {
     /// applied, each with its token. A scalar has no children.
     pub(crate) fn children(self) -> impl Iterator<Item = (Token<'a>, YamlNode<'a>)> {
         let items = self.items().enumerate().map(|(index, item)| (Token::Index(index), item));
-        // Collecting merged entries takes memory, so wait until the first one is requested.
+        // Collecting merged entries takes memory, so do it only when the first entry is requested.
         let entries = iter::once(self).flat_map(YamlNode::entries);
         items.chain(entries.map(|(key, value)| (Token::Key(key), value)))
     }
@@ -48,11 +48,11 @@ impl<'a> YamlNode<'a> {
 /// The order in which a walk visits the open collections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Breadth-first: visits the collection that was opened first, so nodes near the root come
+    /// Breadth-first: visits the collection that was opened first, so that nodes near the root come
     /// first.
     Levels,
-    /// Depth-first: visits the collection that was opened last, so a child is followed by its
-    /// descendants.
+    /// Depth-first: visits the collection that was opened last, so that the descendants of a child
+    /// come before its siblings.
     Depth,
 }
 
@@ -60,7 +60,7 @@ pub(crate) enum Order {
 pub(crate) enum Step<'a, N, T> {
     /// A child of an open collection.
     Child(Token<'a>, N),
-    /// The end of a collection, with its data.
+    /// The end of a collection, with the data that was passed to [`Walk::open`].
     End(T),
 }
 
@@ -72,10 +72,10 @@ pub(crate) struct Walk<'a, K, C, T> {
     order: Order,
     seen: HashSet<K>,
     open: VecDeque<Open<C, T>>,
-    /// The step that leads to each opened collection: the number of the previous step on the path,
-    /// and the token that follows it.
+    /// The step that leads to each opened collection, as the number of the previous step on the
+    /// path and the token that follows it.
     steps: Vec<(usize, Token<'a>)>,
-    /// The step to the child that was returned last; `None` before the first.
+    /// The step to the child that was returned last; `None` before the first child.
     last: Option<(usize, Token<'a>)>,
 }
 
@@ -103,7 +103,8 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.seen.remove(collection);
     }
 
-    /// Prepares for walking from another root. The collections already opened are not forgotten.
+    /// Prepares a walk from another root. Collections that were opened before will not be opened
+    /// again.
     #[cfg(feature = "schema")]
     pub(crate) fn restart(&mut self) {
         self.last = None;
@@ -118,13 +119,14 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.open.push_back(Open { step, children, data });
     }
 
-    /// Returns the data of the collection that contains the last child, provided that no other
-    /// collection has been opened since.
+    /// Returns the data of the collection that contains the child returned last, provided that no
+    /// other collection has been opened since.
     pub(crate) fn data(&self) -> Option<&T> {
         self.next_open().map(|open| &open.data)
     }
 
-    /// Like [`data`](Self::data). After the end of a collection, returns the data of its parent.
+    /// Like [`data`](Self::data), but mutable. After the end of a collection, returns the data of
+    /// its parent.
     #[inline]
     pub(crate) fn data_mut(&mut self) -> Option<&mut T> {
         self.next_open_mut().map(|open| &mut open.data)
@@ -174,7 +176,8 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
             Order::Levels => self.open.pop_front()?,
             Order::Depth => {
                 let ended = self.open.pop_back()?;
-                // The pointers to later children do not contain this step.
+                // Remove the step to this collection, because no pointer to a later child contains
+                // it.
                 self.steps.truncate(ended.step.saturating_sub(1));
                 ended
             }

@@ -1,5 +1,5 @@
-//! Locating the children of a collection in the text: the indicator, key and value of each, and the
-//! context that new text must fit.
+//! Locating the children of a collection in the text: the indicator, key and value of each child,
+//! and the context that new text must fit.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub(crate) struct WrittenChild<'a> {
     pub(crate) around: Surroundings,
 }
 
-/// The context of the children of a collection, which new text must fit.
+/// The context in which the children of a collection are written. New text must fit this context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Surroundings {
     /// True if the children are inside brackets.
@@ -36,8 +36,8 @@ pub(crate) struct Surroundings {
 }
 
 impl<'a> WrittenChild<'a> {
-    /// Locates the item or entry with an index. Returns `None` if the collection has no such child,
-    /// or if the text does not have the expected indicator.
+    /// Locates the item or entry with the given index. Returns `None` if the collection has no such
+    /// child, or if the text does not have the expected indicator.
     pub(crate) fn new(text: &str, container: YamlNode<'a>, index: usize) -> Option<Self> {
         let children = children(container);
         let is_mapping = container.kind() == NodeKind::Mapping;
@@ -46,7 +46,7 @@ impl<'a> WrittenChild<'a> {
         let value = if is_mapping { *children.get(at + 1)? } else { first };
         let around = Surroundings::of(text, container);
         let content = range(container.content_span());
-        // A pair without braces in a flow sequence has block style.
+        // A pair without braces in a flow sequence has no bracket, and its style is `Block`.
         let has_bracket = container.style() == NodeStyle::Flow;
         let before = match at.checked_sub(1) {
             Some(before) => range(children.get(before)?.span()).end,
@@ -209,8 +209,8 @@ pub(crate) fn column(text: &str, at: usize) -> usize {
     text.get(line_start(text, at)..at).unwrap_or_default().chars().count()
 }
 
-/// Returns the end of a collection's content, including a comment on its last line if it is a block
-/// collection.
+/// Returns the offset at which a collection ends. For a block collection, this is the end of the
+/// comment on its last line, if there is one.
 pub(crate) fn end_of(text: &str, container: YamlNode<'_>) -> usize {
     let end = range(container.content_span()).end;
     let is_lines = is_block(container.mention()) && !Surroundings::of(text, container).in_flow;

@@ -4,8 +4,8 @@ use super::place::{WrittenChild, comment_after, is_break, line_end, rest};
 use super::splices::Splices;
 use crate::yaml::NodeStyle;
 
-/// Replaces a value with new text, which includes the space or line break after the indicator.
-/// Comments at the end of the line are kept.
+/// Replaces a value with new text, which begins with the space or line break that follows the
+/// indicator. Comments at the end of the line are kept.
 pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
     let span = slot.span.clone();
     let gap = text.get(slot.after..span.start).unwrap_or_default();
@@ -16,7 +16,8 @@ pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
     let was_block = slot.is_block();
     let is_lines = is_block_text(new) && !slot.around.in_flow;
     if !was_block && !is_lines && !gap.contains(is_break) {
-        // The value may directly follow the colon of a quoted key.
+        // If a value is not empty, there is either a space before it or a quoted key, whose colon
+        // needs no space.
         let needs_blank = span.is_empty() && gap.is_empty();
         let new = if needs_blank { new } else { new.trim_start_matches(' ') };
         return Splices::one(span, new);

@@ -10,14 +10,14 @@ pub(crate) struct Target<'a> {
     /// collection.
     pub(crate) container: YamlNode<'a>,
     pub(crate) place: Place,
-    /// The ordered mapping that contains the target, and the index of the item with the target. That item is
-    /// the `container`. `None` for any other target.
+    /// If the target is an entry of an ordered mapping, the mapping and the index of the item that
+    /// contains the entry. This item is also the `container`.
     pub(crate) member_of: Option<(YamlNode<'a>, usize)>,
 }
 
 pub(crate) enum Place {
-    /// The indices of the entries with one key. There are several if the key is repeated; the last
-    /// one determines the value.
+    /// The indices of all entries with the key. If the key is repeated, the last of them determines
+    /// the value.
     Entries(Vec<usize>),
     /// An item of a sequence.
     Item(usize),
@@ -86,8 +86,8 @@ impl<'a> Target<'a> {
         Ok(Self { container, place, member_of: None })
     }
 
-    /// Finds the entry of an ordered mapping with this key, or the item with this index. Otherwise,
-    /// the key is new.
+    /// Finds the entry of an ordered mapping with this key, or the item with this index. If there
+    /// is neither, the target is a new key.
     fn member(mapping: YamlNode<'a>, key: &str) -> Self {
         let mut items = mapping.items().enumerate();
         if let Some((index, item)) = items.find(|(_, item)| item.get(key).is_some()) {
@@ -130,8 +130,8 @@ fn is_mapping(node: YamlNode<'_>) -> bool {
     node.kind() == NodeKind::Mapping || node.is_ordered_mapping()
 }
 
-/// Returns the indices of the entries with this key, without merge keys. If keys of different types
-/// match, only entries whose key has the type of the first are returned.
+/// Returns the indices of the entries with this key, which are never merge keys. If keys of
+/// different types are spelled like this, only returns those of the same type as the first.
 pub(crate) fn entries_of(mapping: YamlNode<'_>, key: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut kind = None;
@@ -154,7 +154,7 @@ fn is_merge_key(key: YamlNode<'_>) -> bool {
         }
 }
 
-/// Returns the reason why a pointer cannot be followed.
+/// Returns the error for a pointer that does not lead to a value that can be changed.
 fn not_found(root: YamlNode<'_>, pointer: &str) -> Error {
     match root.pointer(pointer) {
         Err(error) => error,

@@ -1,4 +1,4 @@
-//! Writing YAML like libyaml, which writes the files of the reference implementation: choosing the
+//! Writing YAML in the style of libyaml, which the reference implementation uses: choosing the
 //! style of a scalar in its context, and breaking scalars into lines.
 
 mod scalar;

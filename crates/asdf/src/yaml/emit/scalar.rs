@@ -112,8 +112,8 @@ pub(crate) fn default_style(text: &str, place: Place) -> NodeStyle {
     quoted_style(analysis, place, !place.is_tagged && resolves(text))
 }
 
-/// Returns the style in which a string must be written. `resolves` is true if it would be read as another
-/// type in plain style.
+/// Returns the style in which a string must be written. `resolves` is true if the string would be
+/// read as another type without quotes.
 fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> NodeStyle {
     if analysis.plain(place) && !resolves {
         return NodeStyle::Plain;
@@ -127,7 +127,8 @@ fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> NodeStyle {
 /// Returns the given style if the context allows it. Otherwise, returns a quoted style.
 pub(crate) fn possible_style(text: &str, style: NodeStyle, place: Place) -> NodeStyle {
     let analysis = Analysis::of(text);
-    // A number or a date contains no characters with a special meaning.
+    // Numbers and dates can always be plain, because they contain no characters with a special
+    // meaning.
     let is_other_type =
         || !text.is_empty() && resolve(text, ScalarRules::Python).0 != NodeKind::String;
     match style {
@@ -147,8 +148,8 @@ fn resolves(text: &str) -> bool {
     rules.into_iter().any(|rules| resolve(text, rules) != (NodeKind::String, None))
 }
 
-/// Formats a float for YAML 1.1: the shortest text that reads back as the same number, with a point
-/// and, if it has an exponent, a sign before the exponent.
+/// Formats a float for YAML 1.1: the shortest text that reads back as the same number, with a
+/// decimal point, and with a sign before the exponent if there is one.
 pub(crate) fn float_text(value: f64) -> String {
     if value.is_nan() {
         return ".nan".to_owned();
@@ -298,7 +299,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_number_without_an_exponent_is_written_as_in_rust(large in -1e16..1e16_f64, small: f32) {
+        fn a_number_without_an_exponent_is_formatted_as_in_rust(large in -1e16..1e16_f64, small: f32) {
             for value in [large, large.trunc(), large / 1e16, f64::from(small)] {
                 if value.is_finite() && !repr(value).contains('e') {
                     prop_assert_eq!(repr(value), value.to_string());

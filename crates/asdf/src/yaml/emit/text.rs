@@ -8,10 +8,10 @@ use crate::yaml::NodeStyle;
 /// The column after which lines are broken at the next opportunity.
 pub(crate) const WIDTH: usize = 80;
 
-/// The text of a document, or a part of it, while it is being written.
+/// The text of a document, or of a part of a document, while it is being written.
 #[derive(Debug, Default)]
 pub(crate) struct TextBuilder {
-    /// The text written so far, without the parts that the caller has already removed.
+    /// The text written so far, except the text that the caller has already moved elsewhere.
     pub(crate) buffer: String,
     pub(crate) column: usize,
     /// True if the last character was a space or a line break.
@@ -23,7 +23,7 @@ pub(crate) struct TextBuilder {
 }
 
 impl TextBuilder {
-    /// Writes a scalar in a style that its context allows.
+    /// Writes a scalar in the given style, which its context must allow.
     pub(crate) fn scalar(&mut self, text: &str, style: NodeStyle, place: Place) {
         let may_break = !place.is_key;
         match style {
@@ -157,7 +157,7 @@ impl TextBuilder {
         (self.is_blank, self.is_indentation) = (false, false);
     }
 
-    /// Writes a dash, or the indicator before a key or value on its own line.
+    /// Writes a dash, or the `?` or `:` before a key or value on its own line.
     pub(crate) fn block_indicator(&mut self, text: &str) {
         let is_indentation = self.is_indentation;
         self.indicator(text, true);

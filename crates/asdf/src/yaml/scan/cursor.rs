@@ -1,8 +1,8 @@
 //! A position in the text, and methods to examine the bytes at this position.
 //!
-//! The text is UTF-8 without NUL bytes, so a NUL byte can represent the end. Six sequences end a line: LF,
-//! CR, CR LF, NEL (U+0085), LS (U+2028) and PS (U+2029). Most sources contain none of the last three. The
-//! cursor checks this once, and then it can ignore all bytes above 7F.
+//! The text is UTF-8 without NUL bytes, so a NUL byte can represent the end. Six sequences end a
+//! line: LF, CR, CR LF, NEL (U+0085), LS (U+2028) and PS (U+2029). The last three are rare, so the
+//! cursor searches for them once. If there are none, it ignores all bytes above 7F.
 
 use memchr::memchr2;
 

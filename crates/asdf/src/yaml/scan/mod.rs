@@ -6,9 +6,10 @@
 //! ```
 //!
 //! A node that may turn out to be a key (on one line, at most 1024 characters) is recorded as a
-//! [`SimpleKey`], one per level of brackets. Its tokens are held back until `:` follows or can no longer
-//! follow. Indentation opens and closes block collections. The scanner does not recurse, and examines each
-//! byte a bounded number of times, whatever the source.
+//! [`SimpleKey`], of which there is at most one per level of brackets. Its tokens are held back
+//! until it is certain whether a `:` follows. Indentation opens and closes block collections. The
+//! scanner does not recurse, and examines each byte a bounded number of times, regardless of the
+//! source.
 //!
 //! A scalar is usually stored as a range of the source. If escapes or folded lines change it, its text is
 //! stored in [`Scanner::changed`] instead. Offsets at or beyond the length of the source refer to that
@@ -112,7 +113,7 @@ pub(super) struct Token {
 #[derive(Clone, Copy, Debug, Default)]
 struct SimpleKey {
     is_possible: bool,
-    /// True if the column of the node allows only a key.
+    /// True if only a key can begin in the column of the node.
     is_required: bool,
     /// Number of the key's first token, counted from the start of the text.
     token: usize,
@@ -353,9 +354,9 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Begins a block collection at a column, if the column is greater than the column of the innermost
-    /// collection. `token` is the number of the first token inside the collection; `None` stands for the next
-    /// token.
+    /// Begins a block collection at `column`, if this is greater than the column of the innermost
+    /// collection. `token` is the number of the first token inside the new collection, or `None` if
+    /// this token has not been scanned yet.
     fn open_block(&mut self, kind: TokenKind, column: usize, start: usize, token: Option<usize>) {
         let column = isize::try_from(column).unwrap_or(isize::MAX);
         if self.is_flow() || self.indent >= column {
@@ -559,7 +560,7 @@ impl<'t> Scanner<'t> {
         self.queue.push(Token { kind: TokenKind::Scalar(style), span, text });
     }
 
-    /// Returns the span of the part of [`Self::changed`] from `start` to the end.
+    /// Returns the span from `start` to the end of [`Self::changed`].
     fn changed_from(&self, start: usize) -> Span {
         let base = self.cursor.bytes.len();
         Span::new(base + start, base + self.changed.len())

@@ -5,9 +5,10 @@
 //!  .nan]                  decimal integers and floats, separated by commas, spaces and line breaks
 //! ```
 //!
-//! Only numbers that all rules read the same way are joined: without leading zeros, without `_`,
-//! not in base 60, and with fewer than 18 digits if they are integers. Any other list, or one with
-//! comments, is scanned item by item, which results in the same nodes.
+//! Only numbers that all rules read in the same way are joined: decimal floats, and decimal
+//! integers with fewer than 18 characters and no leading zeros. Numbers in base 60 or with `_` are
+//! not joined. A list that contains anything else, such as a comment, is scanned item by item,
+//! which results in the same nodes.
 
 use super::{Scanner, Span, Token, TokenKind, offset};
 
@@ -56,7 +57,7 @@ impl Scanner<'_> {
     }
 }
 
-/// Skips spaces, line breaks, and the byte `more`.
+/// Skips spaces, line breaks, and bytes that are equal to `more`.
 fn skip_space(bytes: &[u8], at: &mut usize, line_start: &mut usize, more: u8) {
     while let Some(&byte) = bytes.get(*at) {
         match byte {

@@ -2,13 +2,13 @@
 
 use super::Token;
 
-/// Minimum number of consumed tokens before they are removed from memory.
+/// Minimum number of consumed tokens to remove from memory at a time.
 const KEPT: usize = 32;
 
 /// A short queue of tokens into which tokens can be inserted at any index.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// All tokens since the queue was last empty or compacted.
+    /// All tokens added since the queue was last empty or compacted.
     tokens: Vec<Token>,
     /// Number of tokens at the start of the list that have already been removed from the queue.
     taken: usize,

@@ -108,7 +108,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Appends the character that an escape stands for, and moves past the escape.
+    /// Appends the character that an escape represents to `changed`, and moves past the escape.
     fn escape(&mut self, at: usize) -> Result<(), Fault> {
         let break_len = self.cursor.break_len(at + 1);
         if break_len > 0 {
@@ -161,8 +161,8 @@ impl Scanner<'_> {
             Some(character) => Ok(character),
             None => fault(
                 at,
-                "this escape does not stand for a Unicode character, expected a code up to 10ffff \
-                 without d800 to dfff",
+                "this escape does not represent a Unicode character: expected a code up to 10ffff, \
+                 but not from d800 to dfff",
             ),
         }
     }

@@ -6,7 +6,7 @@ use binio::pointer::percent_decode;
 
 use super::{Fault, Scanner, TokenKind, fault};
 
-/// True for each byte that is allowed in any tag.
+/// For each byte, `true` if it is allowed in every form of tag.
 static IS_URI: [bool; 256] = {
     let mut is_uri = [false; 256];
     let mut byte = 0;
