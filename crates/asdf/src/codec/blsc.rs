@@ -1,4 +1,4 @@
-//! `blsc`: Blosc-1 buffers, in either of two framings.
+//! `blsc`: Blosc-1 buffers, in one of two framings.
 //!
 //! A single buffer, as written by asdf-compression. It begins with its version, 2:
 //!
@@ -29,7 +29,7 @@ use super::encode::{Parameters, Sink, Source, encoder_error, pipeline};
 use super::{BLOSC_VERSION, Failure};
 use crate::error::{CodecError, Error, Result};
 
-/// Size in bytes of the length that precedes a buffer.
+/// Size in bytes of the length field before a buffer.
 const PREFIX_LEN: usize = 4;
 /// Number of data bytes per chunk when writing.
 const CHUNK: usize = 4 << 20;

@@ -4,12 +4,13 @@
 //! "BZh9"             the digit is the block size in units of 100 kB
 //! 31 41 59 26 53 59  a block, with its CRC; blocks begin at any bit
 //! ..
-//! 17 72 45 38 50 90  the end, and the CRCs of the blocks combined
+//! 17 72 45 38 50 90  the end, and the combined CRC of all blocks
 //! ```
 //!
-//! Blocks are compressed independently and in parallel. The data is split into pieces, each of which fills one
-//! block after run-length encoding. Each piece is compressed to a stream with one block, whose bits are then
-//! appended to those of the previous blocks. To readers, the result looks like any other stream.
+//! Blocks are compressed independently and in parallel. The data is split into pieces, each of
+//! which fills one block after run-length encoding. Each piece is compressed to a stream with a
+//! single block, and the bits of this block are appended to the output. To readers, the result
+//! looks like any other stream.
 
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 
@@ -46,11 +47,11 @@ impl SliceDecoder for Decompress {
 }
 
 const END: u64 = 0x1772_4538_5090;
-/// Maximum number of data bytes that fit into a block: run-length encoding shrinks data by a factor of at
-/// most 51.
+/// Maximum number of data bytes per piece. Without this limit, a piece of equal bytes could be 51
+/// times as long as a block, because run-length encoding replaces 255 equal bytes by 5.
 const MAX_PIECE: usize = 2 << 20;
-/// Number of bytes left unfilled at the end of a block: the bytes that the library never uses, and space for
-/// one run.
+/// Number of bytes at the end of a block that are not filled: the bytes that the library never
+/// uses, and space for one run of equal bytes.
 const RESERVE: usize = 24;
 
 pub(super) fn encode(
@@ -84,7 +85,7 @@ pub(super) fn encode(
     sink(&stream.finish())
 }
 
-/// Returns the number of data bytes that fit into one block.
+/// Returns the number of bytes at the start of `data` that fit into one block.
 fn block_len(data: &[u8], level: u8) -> usize {
     let limit = 100_000 * usize::from(level) - RESERVE;
     let (mut at, mut filled) = (0, 0);
@@ -100,7 +101,7 @@ fn block_len(data: &[u8], level: u8) -> usize {
     at
 }
 
-/// Compresses a piece to a stream with one block.
+/// Compresses a piece to a stream with a single block.
 fn compress(piece: &[u8], level: u8) -> Result<Vec<u8>> {
     let mut compress = Compress::new(Compression::new(level.into()), 0);
     let mut out = Vec::with_capacity(piece.len() / 2 + 1024);
@@ -115,8 +116,8 @@ fn compress(piece: &[u8], level: u8) -> Result<Vec<u8>> {
     }
 }
 
-/// Returns the position of the bit after the only block of a stream, and the CRC of the block. The stream may
-/// end at any bit of its last byte.
+/// Returns the index of the first bit after the only block of a stream, and the CRC of the block.
+/// The stream may end at any bit of its last byte.
 fn find_end(stream: &[u8]) -> Option<(usize, u32)> {
     let crc = u32::try_from(bits(stream, 32 + 48, 32)).ok()?;
     let ends = (0..8).filter_map(|padding| (stream.len() * 8).checked_sub(padding + 80));
@@ -127,7 +128,7 @@ fn find_end(stream: &[u8]) -> Option<(usize, u32)> {
     Some((end, crc))
 }
 
-/// Reads a number of up to 56 bits.
+/// Reads a number of up to 56 bits, beginning at the bit with the index `start`.
 fn bits(bytes: &[u8], start: usize, count: usize) -> u64 {
     (start..start + count).fold(0, |number, at| {
         let bit = bytes.get(at / 8).map_or(0, |byte| byte >> (7 - at % 8) & 1);
@@ -135,7 +136,7 @@ fn bits(bytes: &[u8], start: usize, count: usize) -> u64 {
     })
 }
 
-/// A writer of bits.
+/// A bit stream that is being written.
 struct Bits {
     out: Vec<u8>,
     /// Bits that do not yet fill a byte, aligned to the lowest bit.

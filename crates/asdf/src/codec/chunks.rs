@@ -1,7 +1,7 @@
 //! Data in chunks, which are compressed independently and preceded by their lengths: `lz4\0` and `blsc`.
 //!
-//! The lengths are collected in a table, so that chunks can be decoded in parallel, and so that only the chunks
-//! that overlap a range are decoded to read it.
+//! The lengths are collected in a table. With this table, chunks can be decoded in parallel, and
+//! reading a range decodes only the chunks that overlap it.
 
 use std::ops::Range;
 
@@ -16,8 +16,8 @@ use super::decoder::{FramedDecoder, Progress, zeroed};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 
-/// Approximate size in bytes of the pieces in which chunked data is decoded, large enough for decoding
-/// several chunks in parallel.
+/// Approximate size in bytes of the pieces in which chunked data is decoded. A piece is large
+/// enough to decode several chunks in parallel.
 const PIECE: usize = 8 << 20;
 
 /// A framing with chunks. Offsets in errors are relative to the payload.
@@ -38,7 +38,8 @@ pub(super) trait Chunked: Send + Sync {
         u64::MAX
     }
 
-    /// Returns `true` if there is only one chunk. Any bytes after it are then not another chunk.
+    /// Returns `true` if there is only one chunk. In that case, bytes after this chunk are not
+    /// another chunk.
     fn is_single(&self) -> bool {
         false
     }
@@ -85,12 +86,12 @@ pub(super) struct ChunkedData<'a, C> {
     framing: C,
     stored: &'a dyn ReadAt,
     chunks: Vec<Chunk>,
-    /// End of the last chunk in the stored bytes, and the number of bytes after it.
+    /// Offset in the stored bytes at which the last chunk ends, and the number of bytes after it.
     end: u64,
     trailing: u64,
     /// Index of the next chunk to decode.
     next: usize,
-    /// Data of the previous chunk that has been decoded, but not requested yet.
+    /// Data of the last decoded chunk that has not been requested yet.
     spare: Bytes,
 }
 
@@ -98,16 +99,16 @@ pub(super) struct ChunkedData<'a, C> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Chunk {
-    /// The range of the stored payload in bytes of the file, without the lengths before it: an LZ4 block or a
-    /// Blosc buffer.
+    /// The byte range of the payload in the file. The payload is an LZ4 block or a Blosc buffer,
+    /// without the lengths before it.
     pub stored: Range<u64>,
-    /// The range that the chunk contains, in bytes of the decoded data.
+    /// The byte range of the chunk in the decoded data.
     pub decoded: Range<u64>,
 }
 
 impl<'a, C: Chunked> ChunkedData<'a, C> {
-    /// Reads the lengths of the chunks that contain the first `wanted` bytes of the data, or of all chunks if
-    /// `wanted` is equal to `data_size`. Only allocates memory for chunks that exist.
+    /// Reads the lengths of the chunks that contain the first `wanted` bytes of the data, or of all
+    /// chunks if `wanted` is equal to `data_size`. Allocates memory only for chunks that exist.
     pub(super) fn read(
         framing: C,
         stored: &'a dyn ReadAt,
@@ -166,16 +167,16 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
         self.chunks
     }
 
-    /// Returns the number of consecutive chunks, starting with the next one, that fit into `len` bytes when
-    /// decoded.
+    /// Returns the number of consecutive chunks, starting with the next chunk, whose requested data
+    /// fits into `len` bytes.
     fn fitting(&self, len: usize, progress: &Progress<'_>) -> usize {
         let end = progress.decoded.saturating_add(len as u64);
         let fits = |chunk: &&Chunk| chunk.wanted(progress).end <= end;
         self.chunks.iter().skip(self.next).take_while(fits).count()
     }
 
-    /// Decodes the requested data of the next `count` chunks into the beginning of `out`. Returns the number of
-    /// bytes decoded.
+    /// Decodes the requested data of the next `count` chunks to the beginning of `out`. Returns the
+    /// number of bytes decoded.
     fn decode_next(
         &mut self,
         count: usize,
@@ -197,7 +198,8 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
         Ok(len)
     }
 
-    /// Decodes parts of chunks in parallel, each from the given offset in the data.
+    /// Decodes parts of chunks in parallel. The number with each chunk is the offset in the whole
+    /// data at which its part begins.
     fn decode_parts(&self, parts: Vec<(&Chunk, u64, &mut [u8])>) -> Result<(), Failure> {
         let decode = |memory: &mut Memory<C>, (chunk, from, part): (&Chunk, u64, &mut [u8])| {
             let decoded = self.decode_part(chunk, from, part, memory);
@@ -211,8 +213,9 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
         parts.into_iter().try_for_each(|part| decode(&mut memory, part))
     }
 
-    /// Decodes data of a chunk, starting at the offset `from` in the data. Chunks in a file are read one at a
-    /// time, so that the stored block need not fit into memory.
+    /// Decodes the data of a chunk that begins at the offset `from` in the whole data, until `out`
+    /// is full. Chunks in a file are read one at a time, so that the stored block need not fit into
+    /// memory.
     fn decode_part(
         &self,
         chunk: &Chunk,

@@ -34,8 +34,9 @@ pub enum Compression {
     /// A single Blosc buffer of at most 2 GiB, using shuffled LZ4 with a level from 1 to 9 (feature `blsc`).
     /// This is the framing of `asdf-compression`, asdf-cxx and `ASDF.jl`.
     Blosc(u8),
-    /// Like [`Blosc`](Self::Blosc), but with one buffer per 4 MiB of data, each preceded by its length. This
-    /// is the framing of the Abacus simulations and of `abacusutils`. Both framings have the code `blsc`.
+    /// Like [`Blosc`](Self::Blosc), but with one buffer for every 4 MiB of data, preceded by its
+    /// length. This is the framing of the Abacus simulations and of `abacusutils`. Both framings
+    /// have the code `blsc`.
     BloscChunked(u8),
 }
 

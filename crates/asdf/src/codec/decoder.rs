@@ -1,8 +1,8 @@
 //! Decoding the data of a block in order, in pieces of any size.
 //!
-//! All data is decoded in this way: into a growing buffer, into a buffer of the caller, up to the end of a
-//! range, or piece by piece for recompression. The framing determines how the next bytes are decoded: see
-//! `stream` for a single stream and `chunks` for chunked data.
+//! All data is decoded in this way, whether into a growing buffer, into the caller's buffer, up to
+//! the end of a range, or piece by piece for recompression. The framing determines how the next
+//! bytes are decoded: see `stream` for a single stream and `chunks` for chunked data.
 
 use binio::{Error, ErrorKind};
 
@@ -10,10 +10,10 @@ use super::{Failure, Irregularity};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 
-/// Decodes the data of a block from beginning to end.
+/// A decoder that returns the data of a block from beginning to end.
 ///
-/// The data is only valid if [`finish`](Self::finish) succeeds, because damage may only be detected at the
-/// end of a stream.
+/// The data is only valid if [`finish`](Self::finish) succeeds, because some damage is only
+/// detected at the end of a stream.
 pub(crate) struct Decoder<'a> {
     stored: Box<dyn FramedDecoder + 'a>,
     progress: Progress<'a>,
@@ -21,18 +21,19 @@ pub(crate) struct Decoder<'a> {
 
 /// Stored bytes with a framing that allows decoding the data in order.
 pub(super) trait FramedDecoder: Send {
-    /// Decodes the next `out.len()` bytes of the data. The caller must not request more than the number of
-    /// bytes to decode.
+    /// Decodes the next `out.len()` bytes of the data, which must not be more than the bytes that
+    /// remain to be decoded.
     fn fill(&mut self, out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure>;
 
-    /// Returns the number of bytes to request next, such that they can be decoded without copying and, if
-    /// possible, in parallel: roughly `about` bytes, but at least one unit of the framing.
+    /// Returns the number of bytes to request next, such that they can be decoded without copying
+    /// and, if possible, in parallel: roughly `about` bytes, but at least one chunk (or the rest of
+    /// a chunk) if the data is chunked.
     fn piece_len(&self, about: usize, progress: &Progress<'_>) -> usize;
 
-    /// Continues at `position`, which must not be before the current one.
+    /// Skips to `position` in the data, which must not be before the current position.
     fn skip_to(&mut self, position: u64, progress: &mut Progress<'_>) -> Result<(), Failure>;
 
-    /// Checks the bytes that follow the data.
+    /// Checks that the stored bytes end where the data ends.
     fn finish(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure>;
 }
 
@@ -40,7 +41,7 @@ pub(super) trait FramedDecoder: Send {
 pub(super) struct Progress<'a> {
     /// The number of bytes that have been decoded or skipped.
     pub(super) decoded: u64,
-    /// The number of bytes to decode.
+    /// The number of bytes to decode, from the beginning of the data.
     pub(super) wanted: u64,
     /// Irregularities found so far.
     notes: &'a mut Vec<Irregularity>,
@@ -52,7 +53,7 @@ impl Progress<'_> {
         self.notes.push(Irregularity { code, offset, message });
     }
 
-    /// Returns the error for stored bytes that end too early.
+    /// Returns the error for stored bytes that end before all data has been decoded.
     pub(super) fn short(&self) -> CodecError {
         CodecError::ShortStream { got: self.decoded, want: self.wanted }
     }
@@ -96,7 +97,7 @@ impl<'a> Decoder<'a> {
         Ok(&buffer[..len])
     }
 
-    /// Skips the data before `position`.
+    /// Skips to `position`, or to the end of the data if that comes first.
     pub(super) fn skip_to(&mut self, position: u64) -> Result<(), Failure> {
         self.stored.skip_to(position.min(self.progress.wanted), &mut self.progress)
     }
@@ -104,8 +105,8 @@ impl<'a> Decoder<'a> {
     /// Decodes the rest of the data into a buffer, which grows as data is decoded, so that a false `data_size`
     /// does not allocate memory.
     ///
-    /// The buffer begins with a length of `plausible` bytes, because moving the data to a larger buffer would
-    /// lose its large pages. Memory is not used until it is written to.
+    /// The initial length of the buffer is `plausible`, because moving the data to a larger buffer
+    /// would lose its large pages. Memory pages are not used until they are written to.
     pub(super) fn rest(&mut self, plausible: u64) -> Result<Vec<u8>, Failure> {
         let wanted = usize::try_from(self.left()).map_err(|_| out_of_memory(self.left()))?;
         let mut data = zeroed(usize::try_from(plausible).unwrap_or(usize::MAX).min(wanted))?;

@@ -7,7 +7,7 @@
 //! | `bzp2` | blocks of a stream, joined bit by bit: a single stream |
 //! | `lz4\0` | chunks of 4 MiB |
 //! | `lz4f`, `zstd` | a single frame, compressed by one thread |
-//! | `blsc` | a single buffer with all data, or chunks of 4 MiB |
+//! | `blsc` | a single buffer with all data, or a buffer for each 4 MiB |
 //!
 //! The output does not depend on the number of threads.
 
@@ -26,17 +26,18 @@ use crate::error::{Error, Result};
 /// Size in bytes of the pieces in which uncompressed data is read.
 const PIECE: usize = 1 << 20;
 
-/// Maximum number of bytes that are compressed at a time. While they are compressed, the same amount of data
-/// is read, and the previous results are written.
+/// Maximum number of bytes that are compressed at a time. In the meantime, the next bytes are read,
+/// and the results of the previous ones are written.
 const BATCH: usize = 12 << 20;
 
 /// A function that receives the stored bytes in order.
 pub(crate) type Sink<'s> = dyn FnMut(&[u8]) -> Result<()> + 's;
 
-/// A function that compresses the data from a source.
+/// A function that compresses the data from a source and passes the stored bytes to a sink.
 pub(super) type Encode = fn(&mut dyn Source, Parameters, &mut Sink<'_>) -> Result<()>;
 
-/// Compresses the data from a source. `itemsize` is the size of an array element in bytes.
+/// Compresses the data from a source, and passes the stored bytes to `sink`. `itemsize` is the size
+/// of an array element in bytes.
 pub(crate) fn encode(
     source: &mut dyn Source,
     compression: Compression,
@@ -126,7 +127,7 @@ impl<'a, 'd, F: Fn(Failure) -> Error + Send> DecodedSource<'a, 'd, F> {
         Self { decoder, failure, rest: Bytes::new() }
     }
 
-    /// Decodes at least `len` further bytes.
+    /// Decodes at least `len` more bytes, and appends them to `rest`.
     fn decode(&mut self, len: usize) -> Result<(), Failure> {
         let old = self.rest.len();
         let mut piece = zeroed(old + self.decoder.piece_len(len).max(len))?;
@@ -202,7 +203,7 @@ pub(crate) fn threads() -> usize {
     return 1;
 }
 
-/// Calls the first function on another thread, if available, and the second one on this thread.
+/// Calls `first` on another thread, if available, while this thread calls `second`.
 pub(crate) fn beside<R>(first: impl FnOnce() + Send, second: impl FnOnce() -> R) -> R {
     #[cfg(feature = "rayon")]
     if threads() > 1 {
@@ -247,7 +248,8 @@ pub(super) fn encoder_error(codec: &str, error: impl std::fmt::Display) -> Error
     Error::unwritable(format!("{codec}: {error}"))
 }
 
-/// A writer that passes the output of an encoder to a sink. Errors of the sink are wrapped in `io::Error`.
+/// A writer that passes the output of an encoder to a sink. An error of the sink is wrapped in an
+/// `io::Error`.
 #[cfg(any(feature = "lz4f", feature = "zstd"))]
 pub(super) struct Writer<'a, 's>(pub(super) &'a mut Sink<'s>);
 
@@ -263,7 +265,8 @@ impl Write for Writer<'_, '_> {
     }
 }
 
-/// Returns the original error of the sink if it failed, otherwise the error of the encoder.
+/// Returns the original error of the sink if the sink failed; otherwise, returns the error of the
+/// encoder.
 #[cfg(any(feature = "lz4f", feature = "zstd"))]
 pub(super) fn write_error(codec: &str, error: impl Into<io::Error>) -> Error {
     let error = error.into().downcast::<Error>();

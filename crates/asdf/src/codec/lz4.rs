@@ -6,11 +6,12 @@
 //! | 4 | 4 | decoded length, **little**-endian |
 //! | 8 | n - 4 | LZ4 block |
 //!
-//! Most writers use chunks of 4 MiB of data, some of 8 MiB. Chunks may have different sizes and may be empty.
-//! In practice, up to three bytes may follow the last chunk; they are ignored.
+//! Most writers use chunks of 4 MiB of data, and some use 8 MiB. Chunks may have different sizes
+//! and may be empty. In practice, up to three bytes may follow the last chunk; they are reported,
+//! but not decoded.
 //!
-//! The lengths are collected in the table of `chunks`. We write chunks of 4 MiB of data, compressing them in
-//! parallel.
+//! The module `chunks` collects the lengths in a table. Chunks are written with 4 MiB of data each,
+//! and are compressed in parallel.
 
 use binio::diagnostic::count;
 use binio::number::ByteReader;
@@ -23,8 +24,8 @@ use super::chunks::{Chunked, Lengths};
 use super::encode::{Parameters, Sink, Source, encoder_error, pipeline};
 use crate::error::{CodecError, Result};
 
-/// The first bytes of an LZ4 frame, which is a different format. As the length of a chunk, they would mean 69
-/// MB.
+/// The first bytes of an LZ4 frame, which is a different format. If these bytes were the length of
+/// a chunk, it would have 69 MB.
 pub(super) const FRAME_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
 /// Number of bytes before the LZ4 block in a chunk.

@@ -10,7 +10,8 @@ use super::lz4::FRAME_MAGIC;
 use super::stream::{FillOutcome, Format, Input, Stream, StreamState};
 use crate::error::{CodecError, Result};
 
-/// The flag for a content checksum at the end of a frame, in the byte after the magic.
+/// The flag that indicates a content checksum at the end of a frame. It is in the byte after the
+/// magic.
 const FLAG_CONTENT_CHECKSUM: u8 = 0x04;
 /// Length in bytes of the last fields of a frame: the end mark and the optional checksum.
 const TAIL: usize = 8;
@@ -34,8 +35,8 @@ impl Format for Lz4Frame {
     }
 }
 
-/// An input that records whether the decoder requested more bytes than there are, because the decoder itself
-/// does not detect that a frame is truncated between two blocks.
+/// An input that records whether the decoder requested more bytes than were left. This is necessary
+/// because the decoder itself does not detect that a frame is truncated between two blocks.
 struct FrameReader<'a> {
     input: Input<'a>,
     has_checksum: bool,
@@ -48,8 +49,8 @@ impl Read for FrameReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
-            // Use the kind `Other`, because the decoder would take the end of the input for the end of the
-            // frame.
+            // Use the kind `Other`, because the decoder treats the kind `UnexpectedEof` as the end
+            // of the frame.
             let piece = self.input.piece().map_err(io::Error::other)?;
             if piece.is_empty() {
                 self.ran_out = true;

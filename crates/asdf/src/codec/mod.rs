@@ -7,16 +7,17 @@
 //! | `lz4\0` | chunks of LZ4 blocks, each preceded by its stored and decoded lengths | `lz4` |
 //! | `lz4f` | an LZ4 frame; sometimes also under `lz4\0` | `lz4f` (feature) |
 //! | `zstd` | a Zstandard frame | `zstd` (feature) |
-//! | `blsc` | a Blosc-1 buffer, or chunks of them preceded by their lengths | `blsc` (feature) |
+//! | `blsc` | a Blosc-1 buffer, or several buffers preceded by their lengths | `blsc` (feature) |
 //!
 //! Each module decodes and encodes one format. Shared code is in `decoder` (decoding in order), `stream` and
 //! `chunks` (the two framings), and `encode` (sources, threads).
 //!
 //! The same decoding rules apply to all formats. The output buffer grows gradually, so that a false
-//! `data_size` does not allocate memory. At the end, there must be exactly `data_size` bytes, neither fewer
-//! ([`CodecError::ShortStream`]) nor more ([`CodecError::LongStream`]). Bytes after the end of the stream are
-//! ignored, but reported. A second stream in the block is decoded if `data_size` requires it, and reported.
-//! Checksums inside the streams are verified.
+//! `data_size` does not allocate memory. At the end, there must be exactly `data_size` bytes,
+//! neither fewer ([`CodecError::ShortStream`]) nor more ([`CodecError::LongStream`]). Bytes after
+//! the end of the stream are ignored, but reported. A second stream in the block is decoded only if
+//! it is needed to reach `data_size`; in that case, it is reported. Checksums inside the streams
+//! are verified.
 
 #[cfg(feature = "blsc")]
 mod blsc;
@@ -63,7 +64,7 @@ pub(crate) struct DecodeJob {
     pub(crate) salvage: bool,
 }
 
-/// An irregularity of a stream that could still be decoded.
+/// An irregularity in the stored bytes that did not prevent decoding.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Irregularity {
     pub(crate) code: Code,
@@ -81,8 +82,8 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Converts an offset relative to a part that begins at `start` to an offset in the whole payload. Failures
-    /// without an offset are returned unchanged.
+    /// Adds `start` to the offset of the failure, which becomes relative to all stored bytes.
+    /// Failures without an offset are returned unchanged.
     fn moved_by(self, start: u64) -> Self {
         match self {
             Self::Codec(CodecError::Corrupt { message, offset }) => {
@@ -109,9 +110,9 @@ impl From<binio::Error> for Failure {
 struct Codec {
     code: [u8; 4],
     framing: Framing,
-    /// Number of data bytes to which one stored byte may decode: the maximum for deflate and LZ4, a plausible
-    /// factor for formats without a maximum. It determines the initial size of a buffer, but nothing is
-    /// rejected because of it.
+    /// Number of data bytes to which one stored byte may decode: the maximum for deflate and LZ4,
+    /// and a plausible factor for formats without a maximum. It only determines the initial size of
+    /// a buffer; data that is larger is accepted.
     expansion: u64,
     encode: Encode,
 }
@@ -120,7 +121,7 @@ struct Codec {
 enum Framing {
     /// A single stream.
     Stream(&'static dyn Format),
-    /// Chunks of LZ4, or an LZ4 frame, which should have a different code.
+    /// Chunks of LZ4 blocks, or an LZ4 frame that should have the code `lz4f`.
     Lz4,
     /// A single buffer, or chunks of buffers.
     #[cfg(feature = "blsc")]
@@ -163,7 +164,8 @@ static CODECS: &[Codec] = &[
 const FEATURES: [&str; 3] = ["lz4f", "zstd", "blsc"];
 
 impl Codec {
-    /// Finds the codec for a code. If this build does not support it, the error names the missing feature.
+    /// Finds the codec for a code. If the code requires a feature that this build lacks, the error
+    /// names the feature.
     fn find(code: [u8; 4]) -> Result<&'static Self, CodecError> {
         let codec = CODECS.iter().find(|codec| codec.code == code);
         codec.ok_or_else(|| match FEATURES.iter().find(|name| *name.as_bytes() == code) {
@@ -206,8 +208,8 @@ impl DecodeJob {
         self.open_to(stored, self.data_size, notes)
     }
 
-    /// Returns a decoder for the first `wanted` bytes of the data. In chunked data, the lengths of all chunks
-    /// that contain them are read.
+    /// Returns a decoder for the first `wanted` bytes of the data. For chunked data, reads the
+    /// lengths of the chunks that contain these bytes.
     fn open_to<'a>(
         &self,
         stored: &'a dyn ReadAt,
@@ -269,7 +271,7 @@ impl DecodeJob {
         decoder.rest(self.plausible(stored))
     }
 
-    /// Returns the plausible number of data bytes to which the stored bytes may decode.
+    /// Returns the number of data bytes to which the stored bytes may plausibly decode.
     fn plausible(&self, stored: &dyn ReadAt) -> u64 {
         let expansion = Codec::find(self.code).map_or(1, |codec| codec.expansion);
         stored.len().saturating_mul(expansion)

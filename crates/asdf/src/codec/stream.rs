@@ -35,7 +35,7 @@ pub(super) trait Stream: Send {
     fn consumed(&self) -> u64;
 }
 
-/// The stored bytes from a given offset, in pieces.
+/// The stored bytes from a given offset on, which are read in pieces.
 pub(super) struct Input<'a> {
     stored: &'a dyn ReadAt,
     /// Offset at which the stream begins.
@@ -51,7 +51,7 @@ impl<'a> Input<'a> {
         Self { stored, start, used: 0, piece: Bytes::new() }
     }
 
-    /// Returns the next bytes to decode. They are only empty at the end of the input.
+    /// Returns the next bytes to decode, or no bytes at the end of the input.
     pub(super) fn piece(&mut self) -> Result<&[u8], binio::Error> {
         if self.piece.is_empty() {
             let at = self.start + self.used;
@@ -139,7 +139,7 @@ impl<'a> Streams<'a> {
         Ok(filled.len.min(out.len()))
     }
 
-    /// Opens the next stream, because the previous one ended before it produced all data.
+    /// Opens the next stream, because the previous stream ended before all data was decoded.
     fn open_next(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure> {
         let at = self.end();
         let prefix = prefix(self.stored, at)?;
@@ -190,7 +190,7 @@ impl FramedDecoder for Streams<'_> {
 
     fn finish(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure> {
         while self.state == StreamState::Running {
-            // If the stream contains even one more byte, it is too long.
+            // If the stream decodes to even one more byte, it is too long.
             if self.advance(&mut [0])? > 0 {
                 return Err(CodecError::LongStream { want: progress.wanted }.into());
             }
@@ -212,7 +212,7 @@ impl FramedDecoder for Streams<'_> {
     }
 }
 
-/// Returns the bytes at offset `at` that identify the format of a stream.
+/// Returns the bytes at offset `at` from which the format of a stream can be identified.
 fn prefix(stored: &dyn ReadAt, at: u64) -> Result<Bytes, binio::Error> {
     let len = PREFIX.min(stored.len().saturating_sub(at));
     stored.bytes_at(at, usize::try_from(len).unwrap_or(0))

@@ -6,8 +6,8 @@
 //! 4 bytes  adler32 of the decoded data
 //! ```
 //!
-//! Some writers use the code `zlib` for a gzip member or raw deflate data. The error message identifies such
-//! data.
+//! Some writers use the code `zlib` for a gzip member or raw deflate data. In that case, the error
+//! message names the actual format.
 //!
 //! Pieces are deflated independently and in parallel:
 //!
@@ -16,7 +16,7 @@
 //! piece    deflate blocks; matches may reach into the 32 KiB before the piece, which the
 //!          compressor got as its dictionary; ends with an empty stored block, at a byte
 //! ..
-//! piece    the last ends with a final block
+//! piece    the last piece ends with a final block
 //! 4 bytes  adler32 of all data, combined from the values for the pieces
 //! ```
 //!
@@ -124,8 +124,8 @@ pub(super) fn encode(
     sink(&adler.to_be_bytes())
 }
 
-/// Returns the two bytes of the header. They state the method (8), the window size (32 KiB), and the level as
-/// zlib itself does. As a big-endian number, they are a multiple of 31.
+/// Returns the two bytes of the header. They encode the method (8), the window size (32 KiB) and
+/// the level in the same way as zlib. As a big-endian number, they are a multiple of 31.
 fn header(level: u8) -> [u8; 2] {
     match level {
         0 | 1 => [0x78, 0x01],
@@ -160,8 +160,8 @@ fn deflate(piece: &Piece, level: u8) -> Result<Vec<u8>> {
     }
 }
 
-/// Returns the Adler-32 of two concatenated parts of data, from the values for the parts and the length of the
-/// second part.
+/// Returns the Adler-32 of two concatenated byte strings, given the Adler-32 of each and the length
+/// of the second.
 fn combine(first: u32, second: u32, len: u64) -> u32 {
     let len = u32::try_from(len % u64::from(BASE)).unwrap_or(0);
     let (a1, b1) = (first & 0xffff, first >> 16);

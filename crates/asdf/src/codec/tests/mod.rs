@@ -44,7 +44,7 @@ fn in_pieces(
     Ok(data)
 }
 
-/// A source that is not in memory and therefore read in pieces.
+/// A source that is not in memory, and is therefore read in pieces.
 struct OnDisk<'a>(&'a [u8]);
 
 impl ReadAt for OnDisk<'_> {
@@ -101,8 +101,9 @@ fn lz4_frame_of(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// The codes, each with a function that encodes data.
+/// A function that encodes data.
 type Encoder = fn(&[u8]) -> Vec<u8>;
+/// The codes of all codecs in this build, each with an encoder.
 const CODECS: &[([u8; 4], Encoder)] = &[
     (*b"zlib", zlib),
     (*b"bzp2", bzip2),
@@ -125,7 +126,7 @@ fn blosc(data: &[u8]) -> Vec<u8> {
     compress(data, &options).unwrap()
 }
 
-/// Creates a chunk with a Blosc buffer.
+/// Creates a chunk that contains a Blosc buffer.
 #[cfg(feature = "blsc")]
 fn blosc_chunk(data: &[u8]) -> Vec<u8> {
     let buffer = blosc(data);
@@ -224,7 +225,8 @@ fn a_second_stream_is_decoded_only_if_data_size_requires_it() {
 
 #[test]
 fn a_stream_with_a_damaged_checksum_is_an_error() {
-    // The Adler-32 is at the end of a zlib stream, and the CRC is in the last bytes of bzip2 and LZ4 frames.
+    // A zlib stream ends with an Adler-32, a bzip2 stream with a CRC, and an LZ4 frame with an
+    // xxHash.
     let has_checksum = |code: [u8; 4]| !is_chunked(code) && code != *b"zstd";
     for &(code, encode) in CODECS.iter().filter(|(code, _)| has_checksum(*code)) {
         let mut stored = encode(&sample(1000));
@@ -439,7 +441,7 @@ fn an_impossible_lz4_chunk_length_fails_before_memory_is_allocated() {
         assert!(matches!(error(&raw(len, 9)), CodecError::Corrupt { offset: 0, .. }));
     }
     assert_eq!(error(&raw(u32::MAX, 9)), CodecError::ShortStream { got: 0, want: size });
-    // An LZ4 block without bytes that claims to decode to 4 GiB.
+    // An empty LZ4 block that claims to decode to 4 GiB.
     assert!(matches!(error(&raw(4, u32::MAX)), CodecError::Corrupt { .. }));
     let claims = job(*b"lz4\0", 100);
     assert_eq!(decode(claims, &raw(4, 101)).unwrap_err(), CodecError::LongStream { want: 100 });

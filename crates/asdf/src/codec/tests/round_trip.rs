@@ -6,7 +6,7 @@ use super::super::encode::{DecodedSource, Source, UncompressedSource, encode};
 use super::*;
 use crate::error::{Error, Result};
 
-/// Returns every codec in this build with one of its levels.
+/// Returns every compression that this build supports, with a single level each.
 fn codecs() -> Vec<Compression> {
     let all = [
         Compression::Zlib(1),
@@ -20,7 +20,8 @@ fn codecs() -> Vec<Compression> {
     all.into_iter().filter(|compression| Codec::find(compression.code()).is_ok()).collect()
 }
 
-/// Returns every codec in this build with all of its levels, except that zstd has only four of its 22.
+/// Returns every compression that this build supports, with all of its levels, except that zstd has
+/// only four of its 22.
 fn compressions() -> Vec<Compression> {
     let zlib = (0..=9).map(Compression::Zlib);
     let bzip2 = (1..=9).map(Compression::Bzip2);
@@ -61,7 +62,8 @@ fn in_odd_pieces(job: DecodeJob, stored: &dyn ReadAt) -> (Vec<u8>, Vec<Irregular
 #[test]
 fn data_compressed_at_every_level_decodes_whole_in_pieces_and_in_part() {
     for compression in compressions() {
-        // One byte more than a zlib piece. This many bytes also fill several bzip2 and Blosc blocks.
+        // The last length is one byte more than a zlib piece, and also fills several bzip2 and
+        // Blosc blocks.
         for len in [0, 1, 999, (512 << 10) + 1] {
             let data = sample(len);
             let stored = encoded(&mut UncompressedSource::new(&&data[..]), compression).unwrap();
@@ -110,7 +112,7 @@ fn the_suggested_piece_length_covers_whole_chunks_or_the_rest_of_one() {
 
 #[test]
 fn compressing_from_a_decoder_produces_the_same_bytes_as_from_the_data() {
-    // Slightly more than a piece of a stream.
+    // Slightly longer than a piece of a decoded stream.
     let data = sample((1 << 20) + 5);
     let stored: Vec<Vec<u8>> = CODECS.iter().map(|(_, encode)| encode(&data)).collect();
     for to in codecs().into_iter().chain([Compression::None]) {
@@ -168,7 +170,7 @@ fn encoding_returns_an_error_of_the_sink_unchanged() {
     }
 }
 
-/// A source that fails after its first bytes.
+/// A source that fails when a read extends past the given length.
 struct Failing<'a>(&'a [u8], u64);
 
 impl ReadAt for Failing<'_> {
@@ -187,7 +189,7 @@ impl ReadAt for Failing<'_> {
 }
 
 #[test]
-fn encoding_returns_an_error_of_the_source_unchanged() {
+fn decoding_returns_an_error_of_the_source_unchanged() {
     let data = sample(100_000);
     for &(code, encode) in CODECS {
         let stored = encode(&data);

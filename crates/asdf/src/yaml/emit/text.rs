@@ -11,7 +11,7 @@ pub(crate) const WIDTH: usize = 80;
 /// The text of a document, or of a part of a document, while it is being written.
 #[derive(Debug, Default)]
 pub(crate) struct TextBuilder {
-    /// The text written so far, except the text that the caller has already moved elsewhere.
+    /// The text built so far, except the text that the caller has already written to its output.
     pub(crate) buffer: String,
     pub(crate) column: usize,
     /// True if the last character was a space or a line break.
