@@ -50,10 +50,11 @@ pub struct Asdf {
     tree_text: Bytes,
     document: OnceLock<Result<Document>>,
     blocks: BlockStore,
-    /// The external files opened so far, including those that other external files refer to. Files are never
-    /// removed from this list, so they can be borrowed for as long as this file.
+    /// The external files opened so far, including those that other external files refer to. Files
+    /// are never removed from this list, so that they can be borrowed as long as this file exists.
     other_files: boxcar::Vec<(FileKey, Box<Asdf>)>,
-    /// The index of each external file in `other_files`. Locked while a file is being opened.
+    /// The index of each external file in `other_files`. Locked while an external file is being
+    /// opened.
     other_indices: Mutex<HashMap<FileKey, usize>>,
     #[cfg(any(unix, windows))]
     pool: Arc<FilePool>,
@@ -282,9 +283,9 @@ impl Asdf {
         &self.tree_text
     }
 
-    /// Returns the irregularities found so far, ordered by their offset in the file. Reading more of the file
-    /// may reveal others: for example, the defect of an index that is not used is only reported once all blocks
-    /// are known.
+    /// Returns the irregularities found so far, ordered by their offset in the file. Reading more
+    /// of the file may reveal others: for example, the reason why an index is not used is only
+    /// reported once all blocks are known.
     ///
     /// ```
     /// use asdf::Asdf;
@@ -340,8 +341,8 @@ impl Asdf {
         key: &FileKey,
         open: impl FnOnce() -> Result<Self>,
     ) -> Result<&Self> {
-        // Keep the lock while reading the head of the file, so that two threads do not open it
-        // twice.
+        // Hold the lock while reading the head of the file, so that two threads do not open the
+        // same file twice.
         let mut indices = self.other_indices.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, file)) = indices.get(key).and_then(|&index| self.other_files.get(index)) {
             return Ok(file);

@@ -1,7 +1,7 @@
 //! Parsing and formatting complex numbers, as used in `!core/complex-1.0.0` and in inline arrays.
 //!
 //! ```text
-//! (1+2j)   1 - 2i is invalid: no spaces inside    parentheses around the whole are optional
+//! (1+2j)   1 - 2i is invalid: no spaces inside    parentheses around the number are optional
 //! -1       1j       -J       inf+nanj            a part may be missing; i, I, j or J
 //! ```
 
@@ -45,7 +45,7 @@ fn part(text: &str) -> Option<(Part, &str)> {
     let (number, rest) = unsigned.split_at(len);
     let after_unit = rest.strip_prefix(['i', 'I', 'j', 'J']);
     let value = match number {
-        // Without digits, the imaginary unit stands for 1.
+        // Without digits, the imaginary part is 1.
         "" => after_unit.map(|_| 1.0)?,
         // Rust's parser accepts the same spellings of infinity and NaN.
         _ => number.parse::<f64>().ok()?,

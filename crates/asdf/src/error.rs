@@ -111,7 +111,7 @@ pub enum ErrorKind {
     /// A limit was exceeded, usually one that the caller has set.
     #[error("{what}: {requested} is above the limit of {limit}")]
     Limit {
-        /// The limited quantity.
+        /// The quantity that is limited.
         what: &'static str,
         /// The limit.
         limit: u64,
@@ -354,9 +354,9 @@ pub enum ArrayError {
     /// Elements lie outside the block.
     #[error("the elements are at bytes {low}..{high}, but the block has {}", count(*len, "byte"))]
     OutsideBlock {
-        /// Offset of the lowest byte of any element in the data of the block.
+        /// Offset in the data of the block of the first byte of the elements.
         low: i128,
-        /// Offset after the highest byte of any element in the data of the block.
+        /// Offset in the data of the block after the last byte of the elements.
         high: i128,
         /// Size of the decoded block in bytes.
         len: u64,
@@ -450,7 +450,7 @@ impl ArrayError {
             | Self::BufferSize { .. }
             | Self::Slice(_)
             | Self::Field(_) => false,
-            // In this case, the file itself refers to a block that does not exist.
+            // Here, the file itself refers to a block that does not exist.
             Self::Data(error) => match error.kind() {
                 ErrorKind::Block { kind: BlockError::NoSuchBlock { .. }, .. } => true,
                 _ => error.is_bad_data(),

@@ -24,7 +24,8 @@ pub enum Strictness {
     Salvage,
 }
 
-/// The choice of when to compare the data of a block with its checksum, the MD5 digest in the block header.
+/// The policy for comparing the data of a block with its checksum, the MD5 digest in the block
+/// header.
 ///
 /// By default, a block is verified if it is compressed and decoded as a whole; see [`OpenOptions::verify`]. MD5
 /// is computed at about 0.7 GB of stored bytes per second, and threads cannot share this work. Another thread

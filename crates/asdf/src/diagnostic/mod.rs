@@ -54,7 +54,8 @@ binio::codes! {
         UsedExceedsAllocated = "UsedExceedsAllocated": Error;
         /// The `data_size` of an uncompressed block differs from its `used_size`.
         DataSizeMismatch = "DataSizeMismatch": Error;
-        /// The header of a block does not lead to the next block, but the index or the end of the data does.
+        /// According to its header, a block does not end where the next block, the index or the end
+        /// of the data was found.
         HeaderContradicted = "HeaderContradicted": Error;
         /// A block that cannot be read, because its header is invalid or it ends past the end of the file.
         BadBlock = "BadBlock": Error;
@@ -73,7 +74,7 @@ binio::codes! {
         IndexUnparsable = "IndexUnparsable": Warning;
         /// The file contains neither a tree nor blocks. This is only reported when a file is checked.
         NoContent = "NoContent": Warning;
-        /// A block, or part of a block, that was only found by salvaging.
+        /// A block or a part of a block that was only found because the file was salvaged.
         Salvaged = "Salvaged": Error;
         // Decoding
         /// Bytes after the end of the compressed stream.
@@ -113,7 +114,7 @@ binio::codes! {
         SpecialScalar = "SpecialScalar": Note;
         /// A number without digits, which is read as a string.
         EmptyNumber = "EmptyNumber": Warning;
-        /// A date that does not exist, which is read as a string.
+        /// A date or time that does not exist, which is read as a string.
         ImpossibleDate = "ImpossibleDate": Warning;
         /// An integer literal outside the range that the standard allows.
         LargeInteger = "LargeInteger": Warning;
@@ -125,7 +126,8 @@ binio::codes! {
         /// A tag without a schema.
         NoSchema = "NoSchema": Warning;
         // Arrays and references
-        /// An array of one-byte elements without `byteorder`.
+        /// An array without `byteorder` that can be read without it, for example because its
+        /// elements have one byte each.
         MissingByteorder = "MissingByteorder": Warning;
         /// An array with a stride of 0.
         ZeroStride = "ZeroStride": Note;
@@ -133,7 +135,8 @@ binio::codes! {
         PartialRow = "PartialRow": Error;
         /// Keys next to `$ref`, which are ignored.
         ReferenceSiblings = "ReferenceSiblings": Note;
-        /// The decimal text of an integer differs from its words.
+        /// The decimal text in the `string` of a `core/integer` differs from the number in its
+        /// `words`.
         IntegerText = "IntegerText": Warning;
     }
 }

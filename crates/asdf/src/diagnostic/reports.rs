@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::diagnostic::{Code, Diagnostic, Place};
 
-/// Diagnostics, without duplicates of the same code at the same position, so that a block that is
-/// read twice is reported once.
+/// Diagnostics, of which only one is kept for each code and position, so that a block that is read
+/// twice is reported once.
 #[derive(Debug, Default)]
 pub(crate) struct Reports(Mutex<Collected>);
 
@@ -34,7 +34,7 @@ impl Reports {
         }
     }
 
-    /// Removes a diagnostic that later reading has disproved.
+    /// Removes a diagnostic that turned out to be wrong when more of the file was read.
     pub(crate) fn retract(&self, code: Code, offset: u64) {
         let mut collected = self.lock();
         collected.seen.remove(&(code, Some(offset)));

@@ -37,9 +37,9 @@ pub const BLOCK_HEADER_LEN: usize = 54;
 /// The flag of a block that extends to the end of the file.
 pub const FLAG_STREAMED: u32 = 1;
 
-/// The minimum `header_size`, which includes all fields.
+/// The minimum `header_size`, for a header that ends after the checksum.
 const MIN_HEADER_SIZE: u16 = 48;
-/// Number of header bytes before those that `header_size` counts.
+/// Number of bytes at the start of a header that `header_size` does not include.
 const UNCOUNTED_LEN: usize = 6;
 
 /// The header of a block, as written.
@@ -74,8 +74,9 @@ impl BlockHeader {
     /// The largest possible data alignment in bytes, because a header has at most 65,541 bytes.
     pub const MAX_ALIGN: u64 = 1 << 15;
 
-    /// Returns the header of a block at `offset`, without sizes and checksum. The header is just long enough
-    /// for the data to begin at a multiple of `align`, a power of two up to [`Self::MAX_ALIGN`].
+    /// Returns the header of a block at `offset`, with all sizes and the checksum set to 0. The
+    /// header is just long enough for the data to begin at a multiple of `align`, a power of two up
+    /// to [`Self::MAX_ALIGN`].
     ///
     /// ```
     /// use asdf::layout::BlockHeader;
@@ -109,7 +110,7 @@ impl BlockHeader {
         Self { flags: FLAG_STREAMED, ..Self::aligned(offset, [0; 4], align) }
     }
 
-    /// Sets the sizes of a block without unused space. Also sets the checksum, if one is given.
+    /// Sets the sizes, so that the block has no unused space, and the checksum if one is given.
     pub(crate) fn complete(&mut self, stored_size: u64, data_size: u64, checksum: Option<Digest>) {
         self.set_stored_size(stored_size);
         self.data_size = data_size;
@@ -118,7 +119,8 @@ impl BlockHeader {
         }
     }
 
-    /// Sets the number of stored bytes, without unused space after them.
+    /// Sets `used_size` and `allocated_size` to the number of stored bytes, so that there is no
+    /// unused space after them.
     pub fn set_stored_size(&mut self, size: u64) {
         (self.allocated_size, self.used_size) = (size, size);
     }
@@ -225,9 +227,10 @@ impl BlockHeader {
         self.offset.saturating_add(self.len() as u64)
     }
 
-    /// Returns the range of stored bytes according to the header, in a file of `file_len` bytes: `used_size`
-    /// bytes from the start of the data, or everything up to the end of the file in a STREAMED block. The
-    /// range may extend past the end of the file; its end saturates.
+    /// Returns the range of stored bytes according to the header, in a file of `file_len` bytes:
+    /// `used_size` bytes from the start of the data, or everything up to the end of the file in a
+    /// STREAMED block. The range may extend past the end of the file, and its end saturates at
+    /// `u64::MAX`.
     pub fn claimed_range(&self, file_len: u64) -> Range<u64> {
         let start = self.data_start();
         let end = if self.is_streamed() {
@@ -238,14 +241,14 @@ impl BlockHeader {
         start..end
     }
 
-    /// Returns the offset at which the next block would begin. Returns `None` if no block can follow, because
-    /// this one is STREAMED, or because its end exceeds 2^64.
+    /// Returns the offset at which the next block would begin. Returns `None` if no block can
+    /// follow, because this block is STREAMED, or because the offset does not fit into 64 bits.
     pub fn next_offset(&self) -> Option<u64> {
         if self.is_streamed() { None } else { self.allocated_end() }
     }
 
-    /// Returns the end of the allocated space according to the header, although this has no meaning in a
-    /// STREAMED block. Returns `None` if the end exceeds 2^64.
+    /// Returns the end of the allocated space according to the header, although this has no meaning
+    /// in a STREAMED block. Returns `None` if the end does not fit into 64 bits.
     pub(crate) fn allocated_end(&self) -> Option<u64> {
         self.offset.checked_add(self.len() as u64)?.checked_add(self.allocated_size)
     }

@@ -7,9 +7,9 @@
 //! %YAML 1.1\n                 the tree, if there is one
 //! ```
 //!
-//! Lines end with LF or CR LF. A file may consist of the header line alone, even without a line end. Anything
-//! else before the tree (a byte-order mark, blank lines, padding) is skipped and reported, because nothing
-//! would be worse than silently missing the tree.
+//! Lines end with LF or CR LF. A file may consist of the header line alone, even without a line
+//! end. Anything else before the tree (a byte-order mark, blank lines, padding) is skipped and
+//! reported, so that the tree is found nevertheless.
 //!
 //! See the ASDF standard, "Low-level file layout", Header and Comments.
 
@@ -66,7 +66,7 @@ pub(crate) struct Head {
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// Returns the header lines of a new file that follows a version of the standard.
+/// Returns the header line and the `#ASDF_STANDARD` comment of a new file.
 pub(crate) fn to_text(standard: Version) -> String {
     format!("#ASDF {FORMAT_VERSION}\n#ASDF_STANDARD {standard}\n")
 }

@@ -45,8 +45,9 @@ pub(crate) fn parse(text: &[u8], max_entries: u64) -> Option<Vec<u64>> {
     Some(entries)
 }
 
-/// Returns `true` if `text` could be part of an index, because it contains only numbers and the characters that
-/// may surround them. Otherwise, no earlier part of the file needs to be searched for an index.
+/// Returns `true` if `text` could be part of an index, because it contains only numbers and the
+/// characters that may surround them. If it could not, an index cannot begin in an earlier part of
+/// the file, so the search can stop.
 pub(crate) fn looks_like_index(text: &[u8]) -> bool {
     text.iter().all(|&b| {
         matches!(
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_bytes_may_follow_an_index_with_or_without_an_end_line() {
+    fn nul_bytes_may_follow_an_index_with_or_without_an_end_line() {
         assert_eq!(index(b"--- [1]\n...\n\0\0\0"), Some(vec![1]));
         assert_eq!(index(b"--- [1]\n\0\0\0"), Some(vec![1]));
         assert_eq!(index(b"---\n- 1\n\0\0\0"), Some(vec![1]));

@@ -1,17 +1,17 @@
 //! Finding the end of the tree.
 //!
-//! The size of the tree is not stored, so its end must be searched for: a line that begins with `...` in
-//! column 0, followed by the end of the file, a line end, or white space and an optional comment up to the
-//! line end.
+//! The size of the tree is not stored, so its end must be found by searching for a line that begins
+//! with `...` in column 0, followed by the end of the file, a line end, or white space and an
+//! optional comment up to the line end.
 //!
 //! ```text
 //! ...\n        ...\r\n        ...  \n        ... # end\n        ...<end of file>
 //! ```
 //!
-//! A `...` in column 0 ends the document even inside a block scalar; an indented one is content, and so are
-//! `....` and `foo...bar`. Some files have `...` immediately before the block magic or a lone carriage
-//! return; these also end the tree, but are reported. Some files lack the line; their tree ends at the first
-//! plausible block.
+//! A `...` in column 0 ends the document even inside a block scalar; an indented `...` is content,
+//! and so are `....` and `foo...bar`. In some files, `...` is followed directly by the block magic
+//! or a lone carriage return; this also ends the tree, but is reported. If a file has no `...`
+//! line, its tree ends at the first plausible block.
 //!
 //! The regular expression in the standard, `\r?\n...\r?\n`, is not used, because its dots match any three
 //! characters.
@@ -29,10 +29,11 @@ pub(crate) enum TreeEnd {
     Found {
         /// Length of the tree in bytes, including the `...` line.
         len: usize,
-        /// Whether the `...` has one of the two unusual forms, which writers should not use.
+        /// Whether the line ends at a block magic or with a lone carriage return. Writers should
+        /// not produce either.
         unusual: bool,
     },
-    /// There is a block magic before any `...` line. If it does not begin a plausible block, continue with
+    /// A block magic comes before any `...` line. If no plausible block begins there, continue with
     /// `search(text, at + 1, ..)`.
     Magic {
         /// The offset of the magic in the text.
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_line_may_have_any_line_end_white_space_and_a_comment() {
+    fn an_end_line_may_have_white_space_a_comment_and_any_line_end() {
         assert_eq!(whole(b"a: 1\n...\nrest"), found(9));
         assert_eq!(whole(b"a: 1\r\n...\r\nrest"), found(11));
         assert_eq!(whole(b"a: 1\n... \t\nrest"), found(11));

@@ -1,4 +1,5 @@
-//! The bytes of an array, in a block or in memory. They can only be read after the block has been verified.
+//! The bytes of an array, which are in a block or in memory. Reading them verifies the checksum of
+//! the block first if the options require it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,12 +33,14 @@ impl ArrayData<'_> {
 
 /// An array together with the data that contains its elements.
 ///
-/// Only [`read`](Self::read) gives access to the bytes, and it verifies the block first.
+/// Only [`read`](Self::read) and [`read_all`](Self::read_all) provide access to the bytes, because
+/// they verify the checksum of the block if the options require it.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredArray<'a>(Array<VerifiedData<'a>>);
 
 impl<'a> StoredArray<'a> {
-    /// Combines data with the type of the elements and their layout in the data. Nothing is read.
+    /// Combines data with the type of the elements and their layout in the data. Does not read the
+    /// data.
     pub(crate) fn new(
         data: ArrayData<'a>,
         datatype: impl Into<Arc<Datatype>>,
@@ -51,7 +54,7 @@ impl<'a> StoredArray<'a> {
         &self.0.data().0
     }
 
-    /// Returns the size in bytes of the data in which the elements are stored.
+    /// Returns the size in bytes of the data that contains the elements.
     pub(super) fn data_len(&self) -> Result<u64> {
         self.data().len()
     }
@@ -112,8 +115,8 @@ impl<'a> StoredArray<'a> {
         read(&self.0)
     }
 
-    /// Like [`Self::read`], but if the elements are the entire block in this order, reads them while it
-    /// verifies the checksum. `read` must hold all elements in memory in this order.
+    /// Like [`Self::read`], but verifies the checksum while reading if the elements, in the given
+    /// order, are the entire block. `read` must read all elements into memory in this order.
     pub(super) fn read_all<T>(
         &self,
         order: Order,
@@ -125,7 +128,8 @@ impl<'a> StoredArray<'a> {
     }
 }
 
-/// The data of an array whose block has been verified. It is only accessible through [`StoredArray::read`].
+/// The data of an array. It is only accessible through [`StoredArray::read`] and
+/// [`StoredArray::read_all`], which verify the checksum of the block if the options require it.
 #[derive(Clone, Debug)]
 pub(super) struct VerifiedData<'a>(ArrayData<'a>);
 
@@ -186,7 +190,7 @@ impl Data for VerifiedData<'_> {
                     Access::Whole
                 }
             }
-            // The first read verifies the entire block.
+            // The first read verifies the checksum, which reads the entire block.
             ArrayData::Block { block, .. } if block.is_unverified() => Access::Whole,
             ArrayData::Block { block, .. } => Access::of(block.source()),
         }

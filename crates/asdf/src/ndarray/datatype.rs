@@ -33,13 +33,14 @@ const NUMERIC: [(&str, ScalarKind, u64); 14] = [
     ("bool8", ScalarKind::Bool, 1),
 ];
 
-/// Returns the type with this name in the tree. Text types cannot be found by name, because they need a length.
+/// Returns the numeric type with this name in the tree. Text types have no such name, because they
+/// need a length.
 pub(crate) fn from_name(name: &str, endian: Endian) -> Option<ScalarType> {
     let (_, kind, size) = NUMERIC.iter().find(|(known, ..)| *known == name)?;
     ScalarType::new(*kind, *size, endian).ok()
 }
 
-/// Returns the type `[ascii, n]` or `[ucs4, n]`, or `None` if its size is not below 2^63 bytes.
+/// Returns the type `[ascii, n]` or `[ucs4, n]`, or `None` if it would have 2^63 bytes or more.
 pub(crate) fn text(kind: ScalarKind, length: u64, endian: Endian) -> Option<ScalarType> {
     let width = if kind == ScalarKind::Unicode { 4 } else { 1 };
     ScalarType::new(kind, length.checked_mul(width)?, endian).ok()

@@ -3,12 +3,12 @@
 //! | `mask` | masked elements |
 //! |---|---|
 //! | a number | elements equal to the number, after converting it to the array's type; NaN masks all NaNs |
-//! | a complex number | elements equal to the number, as above |
+//! | a complex number | elements equal to the number, which is converted in the same way |
 //! | an array | elements at positions where the array, after broadcasting, is nonzero |
-//! | none, but inline data with `null` | the nulls |
+//! | none, but inline data with `null` | the elements that are `null` |
 //!
-//! If inline data contains `null` and there is also a mask, an element is masked if either of them masks it, as
-//! in numpy. Python writes masked arrays in this form.
+//! If inline data contains `null` and there is also a `mask`, an element is masked if it is `null`
+//! or the `mask` masks it, as in numpy. Python writes masked arrays in this form.
 //!
 //! The mask of a mask is ignored, so an array may be its own mask.
 
@@ -29,7 +29,8 @@ pub(crate) enum Mask<'a> {
     Value(Number),
     /// Masks the elements for which an array of the same shape is nonzero.
     Array(Box<NdArray<'a>>),
-    /// Masks elements selected by either mask: `null` in inline data, and the key `mask`.
+    /// Masks the elements that at least one of two masks selects: the `null` items of inline data,
+    /// and the value of the key `mask`.
     Either(Box<[Self; 2]>),
 }
 
@@ -66,8 +67,9 @@ impl<'a> Mask<'a> {
         })
     }
 
-    /// Returns the mask for a field of records, whose elements have the given shape. If a record is masked, all
-    /// elements of its field are.
+    /// Returns the mask for a field of an array of records. `shape` is the shape of the field,
+    /// including the dimensions of the array. If a record is masked, all elements of its field are
+    /// masked.
     pub(crate) fn for_field(&self, shape: &[u64]) -> Self {
         match self {
             Self::Array(mask) => {

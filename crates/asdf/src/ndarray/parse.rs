@@ -31,7 +31,8 @@ const MAX_FIELDS: usize = 65_536;
 /// The declared shape of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// Whether the first dimension is open (`'*'`), so that its length depends on the size of the block.
+    /// Whether the first dimension is open (`'*'`), in which case its length depends on the size of
+    /// the block.
     pub(crate) streamed: bool,
     /// The lengths of the other dimensions, outermost first.
     pub(crate) dimensions: Vec<u64>,
@@ -194,7 +195,7 @@ fn parse_offset(node: YamlNode<'_>) -> Result<u64> {
     })
 }
 
-/// Returns the items of a list that contains one number per dimension.
+/// Returns the items of a list with one number per dimension. Fails if there are too many.
 fn dimensions<'a>(
     node: YamlNode<'a>,
     key: &'static str,
@@ -232,7 +233,7 @@ fn parse_shape(node: YamlNode<'_>) -> Result<Shape> {
 
 fn parse_dimension(node: YamlNode<'_>) -> Result<u64> {
     node.as_u64().filter(|&count| i64::try_from(count).is_ok()).ok_or_else(|| {
-        let message = "expected integers from 0 to 2^63-1, only the first may be '*'";
+        let message = "expected integers from 0 to 2^63-1; only the first may be '*'";
         node.invalid("shape", message)
     })
 }
@@ -243,8 +244,8 @@ pub(crate) fn parse_datatype(node: YamlNode<'_>) -> Result<Datatype> {
     DatatypeParser { fields: 0 }.parse(node, Some(Endian::Little), 0)
 }
 
-/// A parser for datatypes that limits the number of fields, because a few aliases can expand to a huge number
-/// of them.
+/// A parser for datatypes. It limits the number of fields, because a few aliases can expand to a
+/// huge number of fields.
 struct DatatypeParser {
     fields: usize,
 }

@@ -11,7 +11,7 @@ pub(crate) enum Source<'a> {
     Block(BlockRef),
     /// In the first block of the file with this URI, which has no fragment. An empty URI means this file.
     File(&'a str),
-    /// In the tree.
+    /// In the tree, as the value of `data` or as a plain sequence.
     Inline(YamlNode<'a>),
 }
 
@@ -53,7 +53,8 @@ impl<'a> YamlNode<'a> {
         is_ndarray_tag(self.tag())
     }
 
-    /// Returns the block number in the `source` of an array.
+    /// Returns the block number in the `source` of an array, or `None` if the node is not an array
+    /// in a block of this file.
     pub(crate) fn block_ref(self) -> Option<BlockRef> {
         match Source::parse(self.get("source").filter(|_| self.is_ndarray())?)? {
             Source::Block(block) => Some(block),

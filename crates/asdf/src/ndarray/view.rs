@@ -88,7 +88,8 @@ impl<'a> NdArray<'a> {
         self.layout().is_empty()
     }
 
-    /// Returns the layout of the elements in the data of their block.
+    /// Returns the layout of the elements: their shape, strides and offset in the data of their
+    /// block.
     pub fn layout(&self) -> &Strided {
         self.array.layout()
     }
@@ -312,9 +313,10 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`read_bytes`](Self::read_bytes), for the array or for the array that is its mask. Also fails
-    /// with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Mask`](ArrayError::Mask) if the mask is a
-    /// number but the elements are not numbers, or if the mask is a complex number but the elements are real.
+    /// Same as [`read_bytes`](Self::read_bytes), for the array and for the array that is its mask.
+    /// Also fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind
+    /// [`Mask`](ArrayError::Mask) if the mask is a number but the elements are not numbers, or if
+    /// the mask is a complex number but the elements are real.
     pub fn mask(&self) -> Result<Option<Vec<bool>>> {
         self.mask.evaluate(self)
     }
@@ -362,9 +364,9 @@ impl<'a> NdArray<'a> {
         Ok(Masked { values: self.read()?, mask: self.mask()? })
     }
 
-    /// Reads the elements of an array of strings in C order. NULs at the end of a string are padding and
-    /// removed; all others are preserved. Use [`Self::view`] with `u8` or `u32` to read the raw elements,
-    /// including those that are not valid text.
+    /// Reads the elements of an array of strings in C order. NULs at the end of a string are
+    /// padding, so they are removed; all other NULs are preserved. Use [`Self::view`] with `u8` or
+    /// `u32` to read the raw elements, including those that are not valid text.
     ///
     /// ```
     /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
@@ -402,18 +404,20 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`mask`](Self::mask) and [`read_bytes`](Self::read_bytes), but without a mask the size is only
-    /// limited if elements overlap. Also fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be
-    /// written, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more than 2^24 overlapping elements, and
-    /// with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Invalid`](ArrayError::Invalid) for more
-    /// than 2^24 elements without bytes.
+    /// Same as [`mask`](Self::mask) and [`read_bytes`](Self::read_bytes), but without a mask the
+    /// size is only limited if elements overlap. Also fails with
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be written, with
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more than 2^24 overlapping elements, and
+    /// with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Invalid`](ArrayError::Invalid)
+    /// for more than 2^24 elements of size 0.
     pub fn write_elements(&self, mut out: impl Write, style: PrintStyle) -> Result<()> {
         let mask = self.mask()?;
         self.read_by(|array| array.write_elements(&mut out, style, mask.as_deref()))
     }
 
-    /// Reads the elements into an array of the `ndarray` crate, in C order. If one element consists of several
-    /// values of type `T`, as in strings, these form the last dimension.
+    /// Reads the elements into an array of the `ndarray` crate, in C order. If each element
+    /// consists of several values of type `T`, as in strings, these values form an additional last
+    /// dimension.
     ///
     /// # Errors
     ///
@@ -466,7 +470,7 @@ impl<'a> NdArray<'a> {
         self.array.check_inside().map_err(|failure| self.failure(failure))
     }
 
-    /// Calls `read`, which holds all elements in memory in the given order.
+    /// Calls `read`, which must read all elements into memory in the given order.
     fn read_all_by<T>(
         &self,
         order: Order,

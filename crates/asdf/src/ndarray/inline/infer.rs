@@ -1,6 +1,6 @@
 //! Determining the shape of an inline array and, if none is declared, its datatype.
 //!
-//! | items, if there is no datatype | datatype |
+//! | items of an array without a datatype | inferred datatype |
 //! |---|---|
 //! | only booleans | `bool8` |
 //! | integers, possibly with booleans | `int64`, or `uint64` if necessary |
@@ -19,7 +19,8 @@ use crate::ndarray::number;
 use crate::ndarray::parse::Shape;
 use crate::yaml::{NodeKind, Numbers, YamlNode};
 
-/// Determines the shape from the first item at each level. Fails if the declared shape differs.
+/// Determines the shape from the length of the first sequence at each level. Fails if the declared
+/// shape differs.
 pub(super) fn find_shape(
     data: YamlNode<'_>,
     datatype: Option<&Datatype>,
@@ -141,7 +142,7 @@ struct ItemSummary {
     longest: Option<usize>,
 }
 
-/// Types of numbers in ascending order: each type can represent the values of the types before it.
+/// Types of numbers, from narrow to wide. An array has the widest type of its items.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Width {
     Bool,

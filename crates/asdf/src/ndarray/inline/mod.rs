@@ -4,9 +4,10 @@
 //! data: [[1, 2, null], [4, 5, 6]]     # shape [2, 3], int64, one element masked
 //! ```
 //!
-//! If there is a datatype, each item must be valid for it: 300 is not a valid `uint8`, and 1.7 is not a valid
-//! `int32`. For any datatype, null is a masked element; inside a record, it masks the entire record. A record
-//! is a sequence with as many items as there are fields. The shape of the array does not include this sequence.
+//! If there is a datatype, each item must be valid for it: 300 is not a valid `uint8`, and 1.7 is
+//! not a valid `int32`. With any datatype, `null` stands for a masked element; inside a record, it
+//! masks the entire record. A record is written as a sequence with one item per field, which does
+//! not count as a dimension of the array.
 
 mod infer;
 
@@ -51,7 +52,7 @@ pub(crate) fn infer(
     Ok(Inferred { datatype, shape })
 }
 
-/// Reads the elements. Their type and shape must have been determined by [`infer`].
+/// Converts the elements to bytes. Their type and shape must have been determined by [`infer`].
 pub(crate) fn read(data: YamlNode<'_>, inferred: &Inferred, limits: &Limits) -> Result<InlineData> {
     let Inferred { datatype, shape } = inferred;
     let size = byte_size(shape, datatype.itemsize()).unwrap_or(u64::MAX);
@@ -88,7 +89,7 @@ fn error(node: YamlNode<'_>, message: impl Into<String>) -> Error {
     node.array_error(ArrayError::Inline(message.into()))
 }
 
-/// A limited count of visited items. The limit is necessary because aliases can expand to more items than the
+/// The number of visited items, which is limited because aliases can expand to more items than the
 /// tree has nodes.
 struct Budget<'l> {
     visited: u64,
@@ -129,7 +130,8 @@ fn walk<'a>(
     if shape.contains(&0) { Ok(()) } else { descend(data, shape, leaf) }
 }
 
-/// Processes one nesting level. There are at most [`MAX_DIMENSIONS`](binio::array::MAX_DIMENSIONS) levels.
+/// Processes a node and everything inside it. The recursion is at most
+/// [`MAX_DIMENSIONS`](binio::array::MAX_DIMENSIONS) levels deep.
 fn descend<'a>(
     node: YamlNode<'a>,
     shape: &[u64],
@@ -156,7 +158,7 @@ fn is_complex(node: YamlNode<'_>) -> bool {
     node.core_name() == Some("complex")
 }
 
-/// Appends one element. Returns `false` if the element is null or contains a null.
+/// Appends one element to `out`. Returns `false` if the element is null or contains a null.
 fn push(
     node: YamlNode<'_>,
     datatype: &Datatype,
@@ -235,7 +237,8 @@ fn push_scalar(node: YamlNode<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Res
     Ok(true)
 }
 
-/// Appends the numbers of a list. Nodes are only created to report an error.
+/// Appends the numbers of a list to `out`. Nodes are only created for numbers that cannot be
+/// converted directly.
 fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Result<()> {
     if !matches!(scalar.kind(), ScalarKind::Bytes | ScalarKind::Unicode) {
         let size = usize::try_from(scalar.size()).unwrap_or(0);
@@ -442,7 +445,7 @@ mod tests {
         }
     }
 
-    /// If there is a comment among the numbers, the tree has a node for each number.
+    /// A comment among the numbers makes the tree contain a node for each number.
     #[test]
     fn a_list_of_numbers_reads_the_same_with_and_without_nodes() {
         for numbers in
