@@ -307,7 +307,7 @@ impl Asdf {
         self.blocks.source().source()
     }
 
-    /// Returns the path if the file was opened by path.
+    /// Returns the path of the file, or `None` if it was not opened by path.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }

@@ -32,8 +32,8 @@ pub(super) trait Chunked: Send + Sync {
     /// Returns the lengths of the chunk that begins with this header.
     fn lengths(&self, header: &[u8]) -> Result<Lengths, String>;
 
-    /// Returns the maximum number of data bytes to which one payload byte can be decoded, if the format has
-    /// such a limit.
+    /// Returns the maximum number of data bytes to which one payload byte can be decoded, or
+    /// `u64::MAX` if the format has no maximum.
     fn max_expansion(&self) -> u64 {
         u64::MAX
     }

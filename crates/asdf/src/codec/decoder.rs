@@ -21,7 +21,7 @@ pub(crate) struct Decoder<'a> {
 
 /// Stored bytes with a framing that allows decoding the data in order.
 pub(super) trait FramedDecoder: Send {
-    /// Decodes the next `out.len()` bytes of the data, which must not be more than the bytes that
+    /// Fills `out` with the next bytes of the data. The caller must not request more bytes than
     /// remain to be decoded.
     fn fill(&mut self, out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure>;
 

@@ -37,7 +37,7 @@ const MAX_EXPANSION: u64 = 255;
 
 pub(super) struct Lz4;
 
-/// Returns `true` if the stored bytes begin like an LZ4 frame.
+/// Returns `true` if the stored bytes begin with the magic of an LZ4 frame.
 pub(super) fn is_frame<S: ReadAt + ?Sized>(stored: &S) -> Result<bool, Failure> {
     Ok(stored.len() >= 4 && stored.bytes_at(0, 4)? == FRAME_MAGIC[..])
 }

@@ -68,7 +68,7 @@ pub(crate) struct DecodeJob {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Irregularity {
     pub(crate) code: Code,
-    /// Offset in the stored bytes.
+    /// Offset of the irregularity in the stored bytes.
     pub(crate) offset: u64,
     pub(crate) message: String,
 }
@@ -123,7 +123,7 @@ enum Framing {
     Stream(&'static dyn Format),
     /// Chunks of LZ4 blocks, or an LZ4 frame that should have the code `lz4f`.
     Lz4,
-    /// A single buffer, or chunks of buffers.
+    /// A single Blosc buffer, or several buffers, each preceded by its length.
     #[cfg(feature = "blsc")]
     Blosc,
 }

@@ -95,8 +95,8 @@ fn gap(text: &[u8]) -> IResult<&[u8], ()> {
     value((), space0).parse(text)
 }
 
-/// Parses a decimal number. Leading zeros, which mean octal in YAML 1.1, are rejected, because no writer of
-/// an index intends that.
+/// Parses a decimal number. Leading zeros, which mean octal in YAML 1.1, are rejected, because no
+/// writer of an index uses octal numbers.
 fn entry(text: &[u8]) -> IResult<&[u8], u64> {
     let plain = verify(recognize(digit1), |digits: &[u8]| digits.len() == 1 || digits[0] != b'0');
     preceded(peek(plain), number).parse(text)

@@ -61,7 +61,7 @@ pub struct Layout {
     pub standard_version: Option<Version>,
     /// The comments, without `#ASDF_STANDARD`.
     pub comments: Vec<Comment>,
-    /// The range of the tree in bytes of the file, from `%YAML` to the end of the `...` line.
+    /// The byte range of the tree in the file, usually from `%YAML` to the end of the `...` line.
     pub tree: Option<Range<u64>>,
     /// Number of the tree's first line in the file, counted from 1.
     pub tree_line: u32,

@@ -49,7 +49,7 @@ pub struct NodeId(pub(super) u32);
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ParseOptions {
-    /// Offset of the text in the file in bytes, which is added to all positions. Default: 0.
+    /// Offset of the text in the file, in bytes. It is added to all positions. Default: 0.
     pub offset: u64,
     /// Number of the first line of the text in the file, counted from 1. Default: 1.
     pub line: u32,
@@ -123,11 +123,11 @@ pub struct Document {
     pub(super) records: Vec<Record>,
     /// The text of the tree.
     pub(super) written: Box<str>,
-    /// The text of scalars that differ from the source. Offsets in this string continue after the end of
-    /// `written`.
+    /// The text of scalars whose text is not a range of the source. Spans refer to this string by
+    /// offsets that continue after the end of `written`.
     pub(super) changed: String,
     pub(super) children: Vec<u32>,
-    /// Offsets at which the elements of number lists begin in the text.
+    /// The offset in the text of each element of the number lists.
     pub(super) elements: Vec<u32>,
     /// Lists of numbers, sorted by their first element.
     pub(super) lists: Vec<NumberList>,
@@ -151,7 +151,7 @@ pub struct Document {
 /// The bit that distinguishes the id of an element from the id of a record.
 pub(super) const ELEMENT: u32 = 1 << 31;
 
-/// A flow sequence of plain numbers.
+/// A flow sequence of plain numbers, whose items are elements.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberList {
     /// Index of the first element of the list.

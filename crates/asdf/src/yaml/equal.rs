@@ -11,7 +11,7 @@ use super::scalar::NodeKind;
 /// once, no matter how many aliases refer to them.
 const SHORT_TEXT: usize = 64;
 
-/// Suffixes of the YAML tags that merely state the kind of a node.
+/// Names of the YAML tags that merely state the kind of a node.
 const KIND_TAGS: [&str; 9] =
     ["null", "bool", "int", "float", "str", "timestamp", "binary", "seq", "map"];
 
@@ -71,7 +71,8 @@ impl PartialEq for YamlNode<'_> {
 
 impl Eq for YamlNode<'_> {}
 
-/// Returns the tag of a node, unless the tag merely states the kind of the node.
+/// Returns the tag of a node, or `None` if the node has no tag or the tag merely states the node's
+/// kind.
 fn tag(node: YamlNode<'_>) -> Option<&str> {
     node.tag().filter(|tag| {
         let own = tag.strip_prefix("tag:yaml.org,2002:");

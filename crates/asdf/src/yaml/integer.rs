@@ -36,7 +36,7 @@ pub enum Integer<'a> {
 }
 
 impl Integer<'_> {
-    /// Returns the value if it is in the range of `i128`.
+    /// Returns the value, or `None` if it is outside the range of `i128`.
     pub fn as_i128(&self) -> Option<i128> {
         match self {
             Self::Small(value) => Some(*value),

@@ -130,8 +130,8 @@ impl<'t> Parser<'t> {
         &self.directives
     }
 
-    /// Returns the text of scalars that differ from the source, and the offsets of the elements of number
-    /// lists.
+    /// Returns the text of scalars whose text is not a range of the source, and the offset in the
+    /// text of each element of the number lists.
     pub(super) fn into_parts(self) -> (String, Vec<u32>) {
         (self.scanner.changed, self.scanner.elements)
     }

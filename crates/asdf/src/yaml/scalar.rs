@@ -113,12 +113,12 @@ pub(crate) fn resolve(text: &str, rules: ScalarRules) -> (NodeKind, Option<Code>
     }
 }
 
-/// Returns `true` if a plain scalar is null.
+/// Returns `true` if a plain scalar with this text is null.
 pub(super) fn is_null(text: &str) -> bool {
     matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }
 
-/// Returns the value of a plain scalar if it is a boolean.
+/// Returns the value of a plain scalar with this text, or `None` if it is not a boolean.
 pub(super) fn boolean(text: &str, rules: ScalarRules) -> Option<bool> {
     match text {
         "true" | "True" | "TRUE" => Some(true),
@@ -130,7 +130,8 @@ pub(super) fn boolean(text: &str, rules: ScalarRules) -> Option<bool> {
     }
 }
 
-/// Returns the value of text that is tagged as a boolean. Ignores case.
+/// Returns the boolean for the text of a scalar with the tag `!!bool`, ignoring case, or `None` if
+/// the text is not a boolean.
 pub(super) fn lenient_boolean(text: &str) -> Option<bool> {
     boolean(&text.to_ascii_lowercase(), ScalarRules::Python)
 }

@@ -25,7 +25,7 @@ use super::scalar::{NodeKind, NodeStyle};
 pub struct NodeComment<'a> {
     /// The text from `#` to the end of the line.
     pub text: &'a str,
-    /// The range of the comment in the file, in bytes.
+    /// The byte range of the comment in the file.
     pub span: Range<u64>,
 }
 
@@ -41,8 +41,9 @@ pub struct Comments<'a> {
 }
 
 impl<'a> YamlNode<'a> {
-    /// Returns the range of the node in the file, in bytes: from its anchor or tag, if it has one, to the end
-    /// of its content. Line breaks, comments and indicators (`- `, `: `, `,`) around it are not included.
+    /// Returns the byte range of the node in the file, from its anchor or tag, if it has one, to
+    /// the end of its content. Line breaks, comments and indicators (`- `, `: `, `,`) around it are
+    /// not included.
     ///
     /// Quotes and brackets are included. A block collection begins at its first key, `?` or dash,
     /// and ends with its last node. A block scalar begins at `|` or `>`, and ends with its last
@@ -58,20 +59,20 @@ impl<'a> YamlNode<'a> {
         self.document().in_file(record.content as usize, record.end as usize)
     }
 
-    /// Returns the range in the file, in bytes, of the key whose value is this node. If the node has aliases,
-    /// the key is the one at its definition. Returns `None` for items, keys and the root.
+    /// Returns the byte range in the file of the key whose value is this node. If the node has
+    /// aliases, the key is the one at its definition. Returns `None` for items, keys and the root.
     pub fn key_span(self) -> Option<Range<u64>> {
         self.mention().key_span()
     }
 
-    /// Returns the range of the anchor in the file, in bytes, including the `&`. Returns `None` if
-    /// the node has no anchor.
+    /// Returns the byte range of the anchor in the file, including the `&`. Returns `None` if the
+    /// node has no anchor.
     pub fn anchor_span(self) -> Option<Range<u64>> {
         self.document().property_span(self.id().0, '&')
     }
 
-    /// Returns the range of the tag in the file, in bytes, including the `!`. Returns `None` if the
-    /// node has no tag.
+    /// Returns the byte range of the tag in the file, including the `!`. Returns `None` if the node
+    /// has no tag.
     pub fn tag_span(self) -> Option<Range<u64>> {
         self.document().property_span(self.id().0, '!')
     }
@@ -165,7 +166,8 @@ impl Document {
         Some((parent, self.written_children(parent).place_of(id)?))
     }
 
-    /// Returns the range of a node's anchor or tag in the file. `indicator` is `&` or `!`.
+    /// Returns the byte range in the file of a node's anchor, if `indicator` is `&`, or of its tag,
+    /// if it is `!`.
     fn property_span(&self, id: u32, indicator: char) -> Option<Range<u64>> {
         let record = self.record(id);
         let (mut at, end) = (record.start as usize, record.content as usize);

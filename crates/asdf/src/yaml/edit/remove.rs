@@ -9,7 +9,8 @@ use super::place::{
 use super::splices::Splices;
 use crate::yaml::{NodeKind, NodeStyle, YamlNode};
 
-/// Removes all children of a collection, so that it becomes `{}` or `[]`.
+/// Returns the replacements that remove all children of a collection, so that it becomes `{}` or
+/// `[]`. Returns `None` if the children cannot be located in the text.
 pub(crate) fn all(source: &str, container: YamlNode<'_>) -> Option<Splices> {
     let empty = if container.kind() == NodeKind::Mapping { "{}" } else { "[]" };
     let content = range(container.content_span());
@@ -44,7 +45,8 @@ pub(crate) fn all(source: &str, container: YamlNode<'_>) -> Option<Splices> {
     Some(Splices::one(after..end, format!(" {empty}{blank}{comment}")))
 }
 
-/// Removes some, but not all, entries or items of a collection.
+/// Returns the replacements that remove some, but not all, entries or items of a collection.
+/// Returns `None` if one of them cannot be located in the text.
 pub(crate) fn some(source: &str, container: YamlNode<'_>, indexes: &[usize]) -> Option<Splices> {
     let mut splices = Splices::default();
     let mut last: Option<Range<usize>> = None;

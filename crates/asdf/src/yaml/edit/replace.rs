@@ -4,8 +4,8 @@ use super::place::{WrittenChild, comment_after, is_break, line_end, rest};
 use super::splices::Splices;
 use crate::yaml::NodeStyle;
 
-/// Replaces a value with new text, which begins with the space or line break that follows the
-/// indicator. Comments at the end of the line are kept.
+/// Returns the replacement of a value with new text, which must begin with the space or line break
+/// that follows the indicator. Comments at the end of the line are kept.
 pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
     let span = slot.span.clone();
     let gap = text.get(slot.after..span.start).unwrap_or_default();

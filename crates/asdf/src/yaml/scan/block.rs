@@ -99,7 +99,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Skips the rest of the header line.
+    /// Skips the rest of the header line. Fails if it contains anything but a comment.
     fn header_line_end(&mut self) -> Result<(), Fault> {
         while self.cursor.is_blank() {
             self.cursor.at += 1;

@@ -11,9 +11,9 @@
 //! scanner does not recurse, and examines each byte a bounded number of times, regardless of the
 //! source.
 //!
-//! A scalar is usually stored as a range of the source. If escapes or folded lines change it, its text is
-//! stored in [`Scanner::changed`] instead. Offsets at or beyond the length of the source refer to that
-//! string.
+//! The text of a scalar is usually a range of the source. If escapes or folded lines change the
+//! text, it is stored in [`Scanner::changed`] instead. Offsets at or beyond the length of the
+//! source refer to this string.
 
 mod block;
 mod cursor;
@@ -34,7 +34,7 @@ use super::scalar::NodeStyle;
 /// Maximum number of characters from the start of a simple key to its `:`.
 const MAX_SIMPLE_KEY: usize = 1024;
 
-/// A part of the text, as offsets in bytes.
+/// A byte range of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) start: u32,
@@ -123,9 +123,9 @@ struct SimpleKey {
 
 pub(super) struct Scanner<'t> {
     cursor: Cursor<'t>,
-    /// The text of scalars that differ from the source.
+    /// The text of scalars whose text is not a range of the source.
     pub(super) changed: String,
-    /// Offsets of the elements of number lists.
+    /// The offset in the text of each element of the number lists.
     pub(super) elements: Vec<u32>,
     /// True if each flow sequence of numbers becomes a single token.
     pub(super) joins_numbers: bool,
