@@ -20,9 +20,9 @@ use crate::yaml::{Document, ParseOptions};
 
 /// An ASDF file that is open for reading.
 ///
-/// By default, opening a file reads only its head and its end, and succeeds even if other parts are damaged. An
-/// invalid tree is an error of [`Asdf::document`], a damaged block is an error of the functions that use it,
-/// and irregularities are listed in [`Asdf::diagnostics`].
+/// By default, opening a file reads only its head and its end, and succeeds even if other parts are
+/// damaged. If the tree is invalid, [`Asdf::document`] fails; if a block is damaged, the functions
+/// that use it fail. [`Asdf::diagnostics`] lists irregularities.
 ///
 /// A file can be read by several threads at the same time.
 ///

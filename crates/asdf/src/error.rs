@@ -251,7 +251,8 @@ pub enum BlockError {
         range.start, range.end
     )]
     PastEnd {
-        /// The range of the used bytes according to the header. Its end saturates at `u64::MAX`.
+        /// The byte range of the data in the file, according to the header. Its end saturates at
+        /// `u64::MAX`.
         range: Range<u64>,
         /// Length of the file in bytes.
         file_len: u64,

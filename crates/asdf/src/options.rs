@@ -27,11 +27,13 @@ pub enum Strictness {
 /// The policy for comparing the data of a block with its checksum, the MD5 digest in the block
 /// header.
 ///
-/// By default, a block is verified if it is compressed and decoded as a whole; see [`OpenOptions::verify`]. MD5
-/// is computed at about 0.7 GB of stored bytes per second, and threads cannot share this work. Another thread
-/// (feature `rayon`) computes it while the block is read or decoded, so that the check takes no additional time
-/// if decoding is slower, as with zlib and bzip2. With LZ4, a checked block takes two to four times as long as
-/// an unchecked one, depending on how much the data is compressed. Without another thread, both times add up.
+/// By default, a block is verified if it is compressed and decoded as a whole; see
+/// [`OpenOptions::verify`]. MD5 is computed at about 0.7 GB of stored bytes per second, and this
+/// work cannot be divided among threads. Another thread (feature `rayon`) computes it while the
+/// block is read or decoded, so that the check takes no additional time if decoding is slower, as
+/// with zlib and bzip2. With LZ4, a checked block takes two to four times as long as an unchecked
+/// one, depending on how much the data is compressed. Without another thread, the times for
+/// decoding and for the checksum add up.
 ///
 /// ```
 /// use asdf::value::Array;
@@ -233,9 +235,9 @@ impl OpenOptions {
         self
     }
 
-    /// Sets whether to map a large file into memory when it is opened by its path, instead of reading it by
-    /// position. Uncompressed blocks are then not copied. The head of the file and the tree are read into
-    /// memory in any case. Default: `false`.
+    /// Sets whether to map a large file into memory when it is opened by its path, instead of
+    /// reading it by position. Uncompressed blocks are then not copied. The head of the file and
+    /// the tree are always read into memory. Default: `false`.
     ///
     /// Use this only for files that nobody changes while they are open. If the file is truncated, accessing a
     /// missing page ends the process with `SIGBUS`, which no reader can catch. If the file is changed in place,

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Blocks are compressed independently and in parallel. The data is split into pieces, each of
-//! which fills one block after run-length encoding. Each piece is compressed to a stream with a
+//! which fits into one block after run-length encoding. Each piece is compressed to a stream with a
 //! single block, and the bits of this block are appended to the output. To readers, the result
 //! looks like any other stream.
 

@@ -38,8 +38,7 @@ pub(super) trait Chunked: Send + Sync {
         u64::MAX
     }
 
-    /// Returns `true` if there is only one chunk. In that case, bytes after this chunk are not
-    /// another chunk.
+    /// Returns `true` if there is only one chunk, so that any bytes after it are not another chunk.
     fn is_single(&self) -> bool {
         false
     }
@@ -198,8 +197,8 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
         Ok(len)
     }
 
-    /// Decodes parts of chunks in parallel. The number with each chunk is the offset in the whole
-    /// data at which its part begins.
+    /// Decodes parts of chunks in parallel. Each tuple contains a chunk, the offset in the whole
+    /// data at which its part begins, and the buffer for the part.
     fn decode_parts(&self, parts: Vec<(&Chunk, u64, &mut [u8])>) -> Result<(), Failure> {
         let decode = |memory: &mut Memory<C>, (chunk, from, part): (&Chunk, u64, &mut [u8])| {
             let decoded = self.decode_part(chunk, from, part, memory);
@@ -213,9 +212,8 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
         parts.into_iter().try_for_each(|part| decode(&mut memory, part))
     }
 
-    /// Decodes the data of a chunk that begins at the offset `from` in the whole data, until `out`
-    /// is full. Chunks in a file are read one at a time, so that the stored block need not fit into
-    /// memory.
+    /// Fills `out` with the data of a chunk, starting at the offset `from` in the whole data.
+    /// Chunks in a file are read one at a time, so that the stored block need not fit into memory.
     fn decode_part(
         &self,
         chunk: &Chunk,
@@ -273,8 +271,8 @@ impl<C: Chunked> FramedDecoder for ChunkedData<'_, C> {
         Ok(())
     }
 
-    /// Returns the total length of the whole chunks that fit into one piece, but at least the length of one
-    /// chunk.
+    /// Returns the total length of as many whole chunks as fit into one piece, but at least the
+    /// length of one chunk.
     fn piece_len(&self, about: usize, progress: &Progress<'_>) -> usize {
         if !self.spare.is_empty() {
             return self.spare.len();

@@ -25,9 +25,9 @@ pub(super) trait FramedDecoder: Send {
     /// remain to be decoded.
     fn fill(&mut self, out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure>;
 
-    /// Returns the number of bytes to request next, such that they can be decoded without copying
-    /// and, if possible, in parallel: roughly `about` bytes, but at least one chunk (or the rest of
-    /// a chunk) if the data is chunked.
+    /// Returns the number of bytes to request next, so that they can be decoded without copying
+    /// and, if possible, in parallel. This is roughly `about`, but at least one chunk (or the rest
+    /// of a chunk) if the data is chunked.
     fn piece_len(&self, about: usize, progress: &Progress<'_>) -> usize;
 
     /// Skips to `position` in the data, which must not be before the current position.

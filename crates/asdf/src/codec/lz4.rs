@@ -24,8 +24,8 @@ use super::chunks::{Chunked, Lengths};
 use super::encode::{Parameters, Sink, Source, encoder_error, pipeline};
 use crate::error::{CodecError, Result};
 
-/// The first bytes of an LZ4 frame, which is a different format. If these bytes were the length of
-/// a chunk, it would have 69 MB.
+/// The first bytes of an LZ4 frame, which is a different format. If they were the length of a
+/// chunk, the chunk would have 69 MB.
 pub(super) const FRAME_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
 /// Number of bytes before the LZ4 block in a chunk.

@@ -21,8 +21,8 @@ pub(super) trait Format: Sync {
     /// Returns `true` if a stream of this format may begin with these bytes.
     fn begins(&self, prefix: &[u8]) -> bool;
 
-    /// Opens the stream at the beginning of `input`, whose first bytes are `prefix`. If the bytes do not
-    /// belong to this format, the error describes them if possible.
+    /// Opens the stream at the beginning of `input`, whose first bytes are `prefix`. If the bytes
+    /// belong to another format, the error names that format if it is known.
     fn open<'a>(&self, prefix: &[u8], input: Input<'a>) -> Result<Box<dyn Stream + 'a>, Failure>;
 }
 

@@ -115,8 +115,9 @@ impl<'a> StoredArray<'a> {
         read(&self.0)
     }
 
-    /// Like [`Self::read`], but verifies the checksum while reading if the elements, in the given
-    /// order, are the entire block. `read` must read all elements into memory in this order.
+    /// Like [`Self::read`]. But if the elements are the entire block in the given order, the
+    /// checksum is verified while they are read, and not before. `read` must read all elements into
+    /// memory in this order.
     pub(super) fn read_all<T>(
         &self,
         order: Order,

@@ -160,7 +160,7 @@ fn where_number(
     numbers.map(|number| number.map(&condition).ok_or_else(|| no_numbers(array))).collect()
 }
 
-/// Converts the value to the precision of the array before comparing, like numpy.
+/// Rounds a value to the precision of the array, as numpy does before comparing.
 #[allow(
     clippy::cast_possible_truncation,
     reason = "numpy also rounds the value to the array's type"

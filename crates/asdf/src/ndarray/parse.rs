@@ -195,7 +195,8 @@ fn parse_offset(node: YamlNode<'_>) -> Result<u64> {
     })
 }
 
-/// Returns the items of a list with one number per dimension. Fails if there are too many.
+/// Returns the items of a list with one number per dimension. Fails if the node is not a list or
+/// has too many items.
 fn dimensions<'a>(
     node: YamlNode<'a>,
     key: &'static str,

@@ -132,8 +132,8 @@ impl<'a> NdArray<'a> {
         Ok(Self { array, mask: self.mask.slice(slices)?, node: self.node })
     }
 
-    /// Returns one field of an array of records without reading elements. The dimensions of the field follow
-    /// those of the array.
+    /// Returns one field of an array of records without reading elements. The dimensions of the
+    /// field are appended to those of the array.
     ///
     /// ```
     /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\

@@ -101,9 +101,9 @@ pub(super) struct Parser<'t> {
     /// Irregularities in directives, each with its offset.
     pub(super) irregularities: Vec<(usize, Code, String)>,
     state: State,
-    /// States to return to after a node.
+    /// The states to which the parser returns after each node being parsed, innermost last.
     states: Vec<State>,
-    /// End of the last nonempty token.
+    /// Offset of the end of the last nonempty token.
     last_end: u32,
 }
 

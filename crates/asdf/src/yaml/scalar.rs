@@ -113,12 +113,12 @@ pub(crate) fn resolve(text: &str, rules: ScalarRules) -> (NodeKind, Option<Code>
     }
 }
 
-/// Returns `true` if a plain scalar with this text is null.
+/// Returns `true` if the text of a plain scalar stands for null.
 pub(super) fn is_null(text: &str) -> bool {
     matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }
 
-/// Returns the value of a plain scalar with this text, or `None` if it is not a boolean.
+/// Returns the boolean for the text of a plain scalar, or `None` if the text is not a boolean.
 pub(super) fn boolean(text: &str, rules: ScalarRules) -> Option<bool> {
     match text {
         "true" | "True" | "TRUE" => Some(true),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn core_rules_read_yes_dates_and_base_60_numbers_as_strings() {
+    fn core_rules_read_dates_base_60_numbers_and_the_word_yes_as_strings() {
         for text in ["yes", "off", "2001-12-14", "1:30", "<<"] {
             assert_eq!(resolve(text, ScalarRules::Core12), (NodeKind::String, None), "{text}");
         }

@@ -53,7 +53,7 @@ fn is_equal_but_for(
     let document = |node: YamlNode<'_>| std::ptr::from_ref(node.document()).addr();
     let mut stack = vec![(old, new)];
     while let Some((want, found)) = stack.pop() {
-        // A node without an anchor occurs only once.
+        // Only a node with an anchor can occur more than once.
         if want.anchor().is_some() || found.anchor().is_some() {
             let key = (document(want), want.id());
             match (forth.get(&key), back.get(&found.id())) {

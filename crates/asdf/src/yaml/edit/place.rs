@@ -209,8 +209,8 @@ pub(crate) fn column(text: &str, at: usize) -> usize {
     text.get(line_start(text, at)..at).unwrap_or_default().chars().count()
 }
 
-/// Returns the offset at which a collection ends, which is after the comment on its last line if it
-/// is a block collection with such a comment.
+/// Returns the offset at which a collection ends. A comment on the last line of a block collection
+/// counts as part of the collection.
 pub(crate) fn end_of(text: &str, container: YamlNode<'_>) -> usize {
     let end = range(container.content_span()).end;
     let is_lines = is_block(container.mention()) && !Surroundings::of(text, container).in_flow;

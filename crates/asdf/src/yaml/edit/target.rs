@@ -130,8 +130,8 @@ fn is_mapping(node: YamlNode<'_>) -> bool {
     node.kind() == NodeKind::Mapping || node.is_ordered_mapping()
 }
 
-/// Returns the indices of the entries with this key, which are never merge keys. If keys of
-/// different types are spelled like this, only returns those of the same type as the first.
+/// Returns the indices of the entries with this key, excluding merge keys. If keys of different
+/// types have this spelling, returns only the entries whose key has the type of the first.
 pub(crate) fn entries_of(mapping: YamlNode<'_>, key: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut kind = None;

@@ -229,7 +229,8 @@ fn escape(c: char) -> String {
     format!("\\{short}")
 }
 
-/// Percent-encodes the characters that are not allowed in a tag, except those in `also`.
+/// Percent-encodes the characters of a tag, except those that are allowed in every tag or contained
+/// in `also`.
 pub(crate) fn encode_tag(tag: &str, also: &str) -> String {
     let mut out = String::new();
     for byte in tag.bytes() {

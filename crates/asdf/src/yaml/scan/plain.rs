@@ -39,7 +39,7 @@ impl Scanner<'_> {
                 || (!self.is_flow() && self.is_outside(self.cursor.column()));
             let line_end = if ends { line } else { self.plain_line()? };
             if line_end == line {
-                // The next token begins on a new line.
+                // The next token begins on a new line, so it may be a key.
                 self.is_key_allowed = true;
                 break;
             }
