@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_the_asdf_token_at_the_start_is_an_error() {
+    fn a_file_that_does_not_begin_with_a_valid_header_line_is_an_error() {
         for text in [
             &b""[..],
             b"#ASDF",

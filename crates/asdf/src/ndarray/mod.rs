@@ -3,9 +3,9 @@
 //! The steps from the tree to the numbers:
 //!
 //! ```text
-//! node --parse--> ArrayHeader    what is declared: datatype, shape, strides, source
-//!              -> Strided        where in the block the elements lie, checked
-//!              -> NdArray        the two with the block: slices, fields, reads
+//! node --parse--> ArrayHeader    the declaration: datatype, shape, strides, source
+//!              -> Strided        the positions of the elements in the block, checked
+//!              -> NdArray        the positions and the block: slices, fields, reads
 //! ```
 //!
 //! An [`NdArray`] is a view: creating it, slicing it or accessing a field reads no elements. Everything that

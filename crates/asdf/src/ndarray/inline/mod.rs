@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn the_inferred_type_fits_all_items_and_has_at_least_64_bits() {
+    fn the_inferred_type_fits_all_items_and_has_at_least_64_bits_for_numbers() {
         assert_eq!(type_of("[yes, no]"), "bool8");
         assert_eq!(type_of("[0x10, 017, 1_0]"), "int64");
         assert_eq!(type_of("[1, true]"), "int64");

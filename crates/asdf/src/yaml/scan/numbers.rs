@@ -5,10 +5,10 @@
 //!  .nan]                  decimal integers and floats, separated by commas, spaces and line breaks
 //! ```
 //!
-//! Only numbers that all rules read in the same way are joined: decimal floats, and decimal
-//! integers with fewer than 18 characters and no leading zeros. Numbers in base 60 or with `_` are
-//! not joined. A list that contains anything else, such as a comment, is scanned item by item,
-//! which results in the same nodes.
+//! Only numbers that all rules read in the same way are joined: decimal floats with a digit before
+//! the point and a sign before the exponent, `.inf` and `.nan`, and decimal integers with fewer
+//! than 18 characters and no leading zeros. A list that contains anything else, such as a number in
+//! base 60 or a comment, is scanned item by item, which results in the same nodes.
 
 use super::{Scanner, Span, Token, TokenKind, offset};
 
