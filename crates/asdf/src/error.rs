@@ -1,4 +1,4 @@
-//! Errors, which say what is wrong and where.
+//! Errors that say what is wrong and where.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -355,9 +355,9 @@ pub enum ArrayError {
     /// Elements lie outside the block.
     #[error("the elements are at bytes {low}..{high}, but the block has {}", count(*len, "byte"))]
     OutsideBlock {
-        /// Offset in the data of the block of the first byte of the elements.
+        /// Offset of the elements' first byte in the data of the block.
         low: i128,
-        /// Offset in the data of the block after the last byte of the elements.
+        /// Offset after the elements' last byte in the data of the block.
         high: i128,
         /// Size of the decoded block in bytes.
         len: u64,

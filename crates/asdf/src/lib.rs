@@ -20,8 +20,9 @@ pub mod yaml;
 pub mod block {
     //! The binary blocks of a file, with their headers, stored bytes and decoded data.
     //!
-    //! [`Asdf::blocks`](crate::Asdf::blocks) returns [`Blocks`]. A [`Block`] has a header, its stored bytes, which
-    //! may be compressed, and the data that they decode to. Arrays refer to blocks by a [`BlockRef`].
+    //! [`Asdf::blocks`](crate::Asdf::blocks) returns [`Blocks`]. A [`Block`] consists of a header
+    //! and stored bytes, which decode to the data of the block if they are compressed. Arrays refer
+    //! to blocks by a [`BlockRef`].
 
     pub use crate::codec::{Chunk, ParseCompressionError};
     pub use crate::error::{BlockError, CodecError};

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 /// The compression of a block's data.
 ///
-/// The standard defines `zlib` and `bzp2` ("Low-level file layout", Compression). The other codes come from
-/// implementations, and not all readers support them.
+/// The standard defines `zlib` and `bzp2` ("Low-level file layout", Compression). The other codes
+/// were introduced by individual programs, and not all readers support them.
 ///
 /// ```
 /// use asdf::Compression;
@@ -25,7 +25,7 @@ pub enum Compression {
     Zlib(u8),
     /// A bzip2 stream with a level from 1 to 9, supported by all readers.
     Bzip2(u8),
-    /// LZ4 blocks in chunks, which are fast to compress and decompress.
+    /// LZ4 blocks in chunks. Compression and decompression are fast.
     Lz4,
     /// An LZ4 frame (feature `lz4f`).
     Lz4Frame,

@@ -30,7 +30,7 @@ pub(super) trait FramedDecoder: Send {
     /// of a chunk) if the data is chunked.
     fn piece_len(&self, about: usize, progress: &Progress<'_>) -> usize;
 
-    /// Skips to `position` in the data, which must not be before the current position.
+    /// Skips to `position`, which must not be before the current position in the data.
     fn skip_to(&mut self, position: u64, progress: &mut Progress<'_>) -> Result<(), Failure>;
 
     /// Checks that the stored bytes end where the data ends.

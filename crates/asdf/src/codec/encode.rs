@@ -243,7 +243,7 @@ pub(crate) fn map<T: Send, R: Send>(
     items.into_iter().map(compress).collect()
 }
 
-/// Returns the error for a failure in a compressor, which should not happen for any input.
+/// Returns the error for a failure in a compressor. Compressors should not fail for any input.
 pub(super) fn encoder_error(codec: &str, error: impl std::fmt::Display) -> Error {
     Error::unwritable(format!("{codec}: {error}"))
 }

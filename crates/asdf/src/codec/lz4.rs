@@ -79,7 +79,7 @@ impl Chunked for Lz4 {
     }
 }
 
-/// Number of data bytes per chunk when writing.
+/// Number of data bytes in each chunk that is written.
 const CHUNK: usize = 4 << 20;
 
 pub(super) fn encode(source: &mut dyn Source, _: Parameters, sink: &mut Sink<'_>) -> Result<()> {

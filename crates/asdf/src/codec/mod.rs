@@ -50,7 +50,7 @@ use decoder::FramedDecoder;
 use encode::Encode;
 use stream::{Format, Streams};
 
-/// The version of Blosc-1, which is the first byte of every buffer.
+/// The format version of Blosc-1. It is the first byte of every buffer.
 pub(crate) const BLOSC_VERSION: u8 = 2;
 
 /// The parameters for decoding a block.
@@ -82,8 +82,8 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Adds `start` to the offset of the failure, which becomes relative to all stored bytes.
-    /// Failures without an offset are returned unchanged.
+    /// Adds `start` to the offset of the failure, so that the offset is relative to all stored
+    /// bytes. Failures without an offset are returned unchanged.
     fn moved_by(self, start: u64) -> Self {
         match self {
             Self::Codec(CodecError::Corrupt { message, offset }) => {

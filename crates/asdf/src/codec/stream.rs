@@ -35,7 +35,7 @@ pub(super) trait Stream: Send {
     fn consumed(&self) -> u64;
 }
 
-/// The stored bytes from a given offset on, which are read in pieces.
+/// The stored bytes from a given offset on, read in pieces.
 pub(super) struct Input<'a> {
     stored: &'a dyn ReadAt,
     /// Offset at which the stream begins.
@@ -258,7 +258,8 @@ impl<D: SliceDecoder> Stream for SliceStream<'_, D> {
     }
 }
 
-/// Returns the increase of a decoder's counter, limited to the slice length `max`.
+/// Returns the number of bytes by which a decoder's counter has increased, but at most `max`, the
+/// length of the slice.
 pub(super) fn counted(before: u64, after: u64, max: usize) -> usize {
     usize::try_from(after.saturating_sub(before)).unwrap_or(max).min(max)
 }

@@ -42,7 +42,8 @@ binio::codes! {
         MissingYamlDirective = "MissingYamlDirective": Warning;
         /// The tree does not end with a line `...`.
         MissingDocumentEnd = "MissingDocumentEnd": Error;
-        /// The tree ends with `...` in an unusual form.
+        /// The `...` line at the end of the tree is ended by a block magic or a lone carriage
+        /// return.
         DocumentEndForm = "DocumentEndForm": Warning;
         /// A block magic in the padding after the tree that does not begin a plausible block.
         FalseMagic = "FalseMagic": Note;

@@ -46,8 +46,7 @@ pub(crate) fn parse(text: &[u8], max_entries: u64) -> Option<Vec<u64>> {
 }
 
 /// Returns `true` if `text` could be part of an index, because it contains only numbers and the
-/// characters that may surround them. If it could not, an index cannot begin in an earlier part of
-/// the file, so the search can stop.
+/// characters that may surround them. If this returns `false`, no index can begin before `text`.
 pub(crate) fn looks_like_index(text: &[u8]) -> bool {
     text.iter().all(|&b| {
         matches!(

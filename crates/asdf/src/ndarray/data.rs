@@ -191,7 +191,7 @@ impl Data for VerifiedData<'_> {
                     Access::Whole
                 }
             }
-            // The first read verifies the checksum, which reads the entire block.
+            // The first read verifies the checksum, for which it reads the entire block.
             ArrayData::Block { block, .. } if block.is_unverified() => Access::Whole,
             ArrayData::Block { block, .. } => Access::of(block.source()),
         }

@@ -88,7 +88,7 @@ impl<'a> Mask<'a> {
         }
     }
 
-    /// Returns a flag for each element of `array`, which is `true` if the element is masked. Returns `None`
+    /// Returns a flag for each element of `array`: `true` if the element is masked. Returns `None`
     /// if there is no mask.
     pub(crate) fn evaluate(&self, array: &NdArray<'a>) -> Result<Option<Vec<bool>>> {
         match self {
@@ -108,7 +108,7 @@ impl<'a> Mask<'a> {
     }
 }
 
-/// Returns a flag for each element of a numeric array, which is `true` if the element is nonzero.
+/// Returns a flag for each element of a numeric array: `true` if the element is nonzero.
 fn nonzero(array: &NdArray<'_>) -> Result<Vec<bool>> {
     let Some(scalar) = array.datatype().as_scalar() else { return Ok(Vec::new()) };
     let mut bytes = array.read_bytes(Order::C, ByteOrder::Big)?;
@@ -124,7 +124,7 @@ fn is_float(scalar: ScalarType) -> bool {
     matches!(scalar.kind(), ScalarKind::Float | ScalarKind::Complex)
 }
 
-/// Returns a flag for each element, which is `true` if the element is equal to a value.
+/// Returns a flag for each element: `true` if the element is equal to `value`.
 fn equal(array: &NdArray<'_>, value: Number) -> Result<Vec<bool>> {
     let Some(scalar) = array.datatype().as_scalar() else { return Err(no_numbers(array)) };
     match (value, scalar.kind()) {
@@ -148,7 +148,7 @@ fn equal(array: &NdArray<'_>, value: Number) -> Result<Vec<bool>> {
     }
 }
 
-/// Returns a flag for each element, which is `true` if the element satisfies a condition.
+/// Returns a flag for each element: `true` if the element satisfies a condition.
 fn where_number(
     array: &NdArray<'_>,
     scalar: ScalarType,

@@ -308,7 +308,7 @@ impl<'a> NdArray<'a> {
         Ok((bytes, relative.map_err(|error| self.elements_error(error))?))
     }
 
-    /// Evaluates the mask. Returns a flag for each element in C order, which is `true` if the element is
+    /// Evaluates the mask. Returns a flag for each element in C order: `true` if the element is
     /// masked. Returns `None` if the array has no mask.
     ///
     /// # Errors

@@ -128,7 +128,7 @@ struct Builder<'a, 't> {
     /// The entries of the mapping being finished, without merge keys and duplicates. The buffer is reused for
     /// each mapping.
     own: Vec<u32>,
-    /// Maps the name of each anchor to the last node that has it.
+    /// Maps the name of each anchor to the last node with this anchor.
     anchored: HashMap<&'t str, u32>,
     /// Maps each tag, as it is spelled in the source, to its number. Handles and `%` escapes in the
     /// spelling are not resolved. The number of `!` is 0.

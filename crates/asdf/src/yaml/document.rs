@@ -133,7 +133,7 @@ pub struct Document {
     pub(super) lists: Vec<NumberList>,
     /// Distinct tags. The tag of a record is an index into this list, counted from 1.
     pub(super) tags: Vec<Box<str>>,
-    /// The id of each node that has an anchor and the name of its anchor, in document order.
+    /// The id and the anchor name of each node with an anchor, in document order.
     pub(super) anchors: Vec<(u32, Box<str>)>,
     /// Maps the id of each mapping with merge keys or duplicate keys to its effective entries.
     pub(super) rearranged: HashMap<u32, Rearranged>,
@@ -142,9 +142,10 @@ pub struct Document {
     pub(super) hasher: DefaultHashBuilder,
     pub(super) options: ParseOptions,
     pub(super) root: u32,
-    /// The id of the collection that contains each record, computed when it is first needed.
+    /// The id of the collection that contains each record. Computed when the first of them is
+    /// requested.
     pub(super) parents: OnceLock<Vec<u32>>,
-    /// The line index, computed when a position is first requested.
+    /// The line index. Computed when the first position is requested.
     pub(super) lines: OnceLock<Lines>,
 }
 
@@ -183,7 +184,7 @@ impl Children<'_> {
     }
 
     /// Returns the index of the child with the given id, or `None` if there is no such child. Ids
-    /// increase in document order, so a binary search finds the child.
+    /// increase in document order, which allows a binary search.
     pub(super) fn place_of(&self, id: u32) -> Option<usize> {
         match self {
             Self::Records(records) => records.binary_search(&id).ok(),

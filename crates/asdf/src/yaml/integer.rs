@@ -135,8 +135,8 @@ pub(super) fn from_decimal(negative: bool, digits: &str) -> Integer<'_> {
     }
 }
 
-/// Computes an integer with Horner's method. Each step is a pair of a multiplier and an addend: it
-/// multiplies the value by the first and adds the second.
+/// Computes an integer with Horner's method. Each step consists of a multiplier and an addend: it
+/// multiplies the value by the multiplier, and then adds the addend.
 ///
 /// Returns `None` if the number has more than [`MAX_CONVERTED_DIGITS`] decimal digits.
 pub(super) fn from_steps(

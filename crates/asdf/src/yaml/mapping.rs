@@ -21,11 +21,11 @@ use super::number;
 use super::scalar::{self, NodeKind, NodeStyle};
 use crate::{Error, Result};
 
-/// Mappings with more than this number of entries have an index of their keys.
+/// Maximum number of entries in a mapping whose keys are not indexed.
 pub(super) const INDEX_ABOVE: usize = 8;
 
-/// The effective entries of a mapping with merge keys or duplicate keys, which differ from the
-/// entries in the text.
+/// The effective entries of a mapping, which differ from the entries in the text because of merge
+/// keys or duplicate keys.
 #[derive(Debug, Default)]
 pub(super) struct Rearranged {
     /// The mapping's own entries, without merge keys and duplicates: the start and length of a
@@ -146,7 +146,7 @@ impl Document {
         Ok(())
     }
 
-    /// Returns the id of the value for a key, which may be the key of a merged entry.
+    /// Returns the id of the value for a key of a mapping or of the mappings merged into it.
     pub(super) fn find(&self, mapping: u32, key: &str) -> Option<u32> {
         if !self.has_merges(mapping) {
             return self.find_own(mapping, key);
@@ -206,7 +206,8 @@ impl Document {
 struct MergeOrder<'a> {
     document: &'a Document,
     seen: HashSet<u32>,
-    /// The mappings and sequences of mappings that remain to be visited, the next one last.
+    /// The mappings and sequences of mappings that remain to be visited. The last of them is
+    /// visited next.
     stack: Vec<u32>,
     /// Number of nodes pushed onto the stack so far.
     steps: u64,

@@ -100,7 +100,7 @@ impl<'a> Mention<'a> {
         self.document
     }
 
-    /// Returns the id of the record, which may be an alias.
+    /// Returns the id of the record. The record may be an alias.
     pub(super) fn record(self) -> u32 {
         self.record
     }
@@ -329,7 +329,7 @@ impl<'a> YamlNode<'a> {
         }
     }
 
-    /// Returns `true` if the node has no items or entries, which includes all scalars.
+    /// Returns `true` for a collection without items or entries, and for any scalar.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -461,7 +461,7 @@ impl<'a> YamlNode<'a> {
         })
     }
 
-    /// Returns the occurrence that defines the node, which is never an alias.
+    /// Returns the occurrence that defines the node, and not an alias.
     pub(crate) fn mention(self) -> Mention<'a> {
         Mention::new(self.document, self.id)
     }

@@ -1,4 +1,5 @@
-//! Printing events in the notation of the YAML test suite, which other parsers can also print.
+//! Printing events in the notation of the YAML test suite, so that they can be compared with the
+//! output of other parsers.
 //!
 //! ```text
 //! +STR

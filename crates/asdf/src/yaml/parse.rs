@@ -22,9 +22,9 @@ pub(super) enum Event {
         is_explicit: bool,
     },
     StreamEnd,
-    /// `*name`.
+    /// An alias such as `*name`.
     Alias(Span),
-    /// A scalar and the span of its text. If the text differs from the source, the span lies beyond
+    /// A scalar and the span of its text. If the text differs from the source, the span is beyond
     /// the end of the tree's text.
     Scalar {
         node: NodePlace,
@@ -103,7 +103,7 @@ pub(super) struct Parser<'t> {
     state: State,
     /// The states to which the parser returns after each node being parsed, innermost last.
     states: Vec<State>,
-    /// Offset of the end of the last nonempty token.
+    /// Offset at which the last nonempty token ends.
     last_end: u32,
 }
 

@@ -36,7 +36,7 @@ impl Position {
 /// Size in bytes of the blocks into which the text is divided for counting characters.
 const BLOCK: usize = 256;
 
-/// An index of the lines of a source shorter than 4 GiB.
+/// A line index for a source shorter than 4 GiB.
 #[derive(Debug)]
 pub(super) struct Lines {
     /// Offsets at which the lines begin.

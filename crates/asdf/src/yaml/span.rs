@@ -122,8 +122,8 @@ impl<'a> Mention<'a> {
         is_value.then(|| document.in_file(key.start as usize, key.end as usize))
     }
 
-    /// Returns the collection that contains the node, and the index of the node among its children,
-    /// which are items or alternating keys and values. Returns `None` for the root.
+    /// Returns the collection that contains the node, and the index of the node among the children
+    /// of the collection (items, or alternating keys and values). Returns `None` for the root.
     pub(crate) fn parent(self) -> Option<(YamlNode<'a>, usize)> {
         let (parent, place) = self.document().place_in_parent(self.record())?;
         Some((YamlNode::new(self.document(), parent), place))
@@ -156,8 +156,8 @@ impl Document {
         base.saturating_add(start as u64)..base.saturating_add(end as u64)
     }
 
-    /// Returns the collection that contains a record, and the index of the record among its
-    /// children. Returns `None` for the root.
+    /// Returns the collection that contains a record, and the index of the record among the
+    /// children of the collection. Returns `None` for the root.
     fn place_in_parent(&self, id: u32) -> Option<(u32, usize)> {
         if id == self.root {
             return None;

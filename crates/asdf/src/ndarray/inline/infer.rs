@@ -120,10 +120,7 @@ pub(super) fn infer_datatype(
             } else if lowest >= 0 && u64::try_from(highest).is_ok() {
                 named("uint64")
             } else {
-                Err(error(
-                    data,
-                    "the integers do not fit a common datatype, neither int64 nor uint64",
-                ))
+                Err(error(data, "expected integers that all fit int64 or all fit uint64"))
             }
         }
         (Some(Width::Complex), None) => named("complex128"),

@@ -1,4 +1,4 @@
-//! Converting inline arrays, which are nested sequences in the tree, to bytes.
+//! Converting inline arrays (nested sequences in the tree) to bytes.
 //!
 //! ```yaml
 //! data: [[1, 2, null], [4, 5, 6]]     # shape [2, 3], int64, one element masked
@@ -89,8 +89,8 @@ fn error(node: YamlNode<'_>, message: impl Into<String>) -> Error {
     node.array_error(ArrayError::Inline(message.into()))
 }
 
-/// The number of visited items, which is limited because aliases can expand to more items than the
-/// tree has nodes.
+/// The number of visited items and its limit. A limit is necessary because aliases can expand to
+/// more items than the tree has nodes.
 struct Budget<'l> {
     visited: u64,
     limits: &'l Limits,

@@ -10,8 +10,8 @@ use crate::yaml::{NodeId, NodeKind, YamlNode};
 pub(crate) struct Expectation<'a> {
     /// The collection in the old document.
     pub(crate) container: NodeId,
-    /// The children after the edit, which are nodes of the old document or of other documents. For
-    /// a mapping, keys and values alternate.
+    /// The children after the edit. They are nodes of the old document or of other documents. For a
+    /// mapping, keys and values alternate.
     pub(crate) children: Vec<YamlNode<'a>>,
 }
 

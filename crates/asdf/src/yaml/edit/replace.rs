@@ -16,8 +16,8 @@ pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
     let was_block = slot.is_block();
     let is_lines = is_block_text(new) && !slot.around.in_flow;
     if !was_block && !is_lines && !gap.contains(is_break) {
-        // A nonempty value has a space before it, or follows a quoted key, whose colon needs no
-        // space.
+        // Keep the space only before a value that was empty. A nonempty value already has a space
+        // before it, or follows a quoted key, whose colon needs no space.
         let needs_blank = span.is_empty() && gap.is_empty();
         let new = if needs_blank { new } else { new.trim_start_matches(' ') };
         return Splices::one(span, new);

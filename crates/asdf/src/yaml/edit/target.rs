@@ -21,15 +21,15 @@ pub(crate) enum Place {
     Entries(Vec<usize>),
     /// An item of a sequence.
     Item(usize),
-    /// A new key, and the remaining tokens of the pointer, which are keys of new mappings inside
-    /// its value. In an ordered mapping, the key becomes a new item.
+    /// A new key, and the remaining tokens of the pointer, which become the keys of new mappings
+    /// inside the value of the new key. In an ordered mapping, the key becomes a new item.
     NewKey(String, Vec<String>),
     /// The position after the last item of a sequence.
     NewItem,
 }
 
 impl<'a> Target<'a> {
-    /// Finds the target of a pointer, which may not exist yet.
+    /// Finds the target of a pointer. The target need not exist yet.
     pub(crate) fn find(root: YamlNode<'a>, pointer: &str) -> Result<Self> {
         let tokens = binio::pointer::tokens(pointer).map_err(|error| {
             Error::reference(pointer, ReferenceError::Syntax(error.to_string()))

@@ -210,7 +210,7 @@ mod tests {
     const FLOW: Place = Place { in_flow: true, ..BLOCK };
 
     #[test]
-    fn strings_that_would_read_as_another_type_are_quoted() {
+    fn strings_that_would_be_read_as_another_type_are_quoted() {
         for text in [
             "yes",
             "No",

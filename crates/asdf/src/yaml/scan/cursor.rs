@@ -107,14 +107,14 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Returns the offset of the end of the name that begins at `at`.
+    /// Returns the offset at which the name that begins at `at` ends.
     pub(super) fn name_end(&self, at: usize) -> usize {
         let rest = self.bytes.get(at..).unwrap_or_default();
         let is_name = |&&byte: &&u8| CLASSES[usize::from(byte)] & NAME != 0;
         at + rest.iter().take_while(is_name).count()
     }
 
-    /// Returns the offset of the end of the current line.
+    /// Returns the offset at which the current line ends.
     pub(super) fn line_end(&self) -> usize {
         if self.wide != 0 {
             return self.find(self.at, BREAK);

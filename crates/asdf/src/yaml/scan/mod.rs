@@ -142,7 +142,7 @@ pub(super) struct Scanner<'t> {
     indents: Vec<isize>,
     /// The last potential key at each level of brackets, starting with level 0.
     keys: Vec<SimpleKey>,
-    /// The lowest level that can have a potential key; all lower levels have none.
+    /// The lowest level of brackets that may have a potential key.
     first_key: usize,
     is_key_allowed: bool,
 }
@@ -343,7 +343,7 @@ impl<'t> Scanner<'t> {
         self.first_key = self.first_key.min(level);
     }
 
-    /// Discards the potential key at this level.
+    /// Discards the potential key at the current level of brackets. Fails if the key is required.
     fn forget_key(&mut self) -> Result<(), Fault> {
         let level = self.keys.len() - 1;
         let key = &mut self.keys[level];
