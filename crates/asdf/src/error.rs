@@ -186,12 +186,14 @@ impl Error {
         }
     }
 
-    /// Creates an error about a value or change that cannot be written, without a position.
+    /// Creates an error about a value or change that cannot be written and whose position is
+    /// unknown.
     pub(crate) fn unwritable(message: impl Into<String>) -> Self {
         ErrorKind::Unwritable { pointer: None, message: message.into() }.into()
     }
 
-    /// Creates an error about a value or change that cannot be written at a pointer.
+    /// Creates an error about a value or change that cannot be written. `pointer` refers to the
+    /// value.
     pub(crate) fn unwritable_at(pointer: &str, message: impl Into<String>) -> Self {
         ErrorKind::Unwritable { pointer: Some(pointer.to_owned()), message: message.into() }.into()
     }

@@ -28,7 +28,7 @@ use crate::error::{CodecError, Result};
 /// chunk, the chunk would have 69 MB.
 pub(super) const FRAME_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
-/// Number of bytes before the LZ4 block in a chunk.
+/// Number of bytes in a chunk before the LZ4 block.
 const HEADER_LEN: usize = 8;
 
 /// The maximum number of output bytes per byte of an LZ4 block, reached by length bytes of 255. A chunk that

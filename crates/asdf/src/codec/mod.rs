@@ -112,7 +112,7 @@ struct Codec {
     framing: Framing,
     /// Number of data bytes to which one stored byte may decode: the maximum for deflate and LZ4,
     /// and a plausible factor for formats without a maximum. It only determines the initial size of
-    /// a buffer; data that is larger is accepted.
+    /// a buffer; larger data is accepted.
     expansion: u64,
     encode: Encode,
 }

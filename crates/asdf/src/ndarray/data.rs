@@ -115,9 +115,9 @@ impl<'a> StoredArray<'a> {
         read(&self.0)
     }
 
-    /// Like [`Self::read`]. But if the elements are the entire block in the given order, the
-    /// checksum is verified while they are read, and not before. `read` must read all elements into
-    /// memory in this order.
+    /// Reads all elements, like [`Self::read`]. If the elements in the given order are the entire
+    /// block, the checksum is verified during this read, and not in a separate read before. `read`
+    /// must read all elements into memory in this order.
     pub(super) fn read_all<T>(
         &self,
         order: Order,

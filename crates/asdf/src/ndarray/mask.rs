@@ -1,4 +1,4 @@
-//! Masks, which specify the masked elements of an array.
+//! Masks, which select the elements of an array to treat as missing.
 //!
 //! | `mask` | masked elements |
 //! |---|---|

@@ -42,7 +42,7 @@ fn encoded(source: &mut dyn Source, compression: Compression) -> Result<Vec<u8>>
     Ok(stored)
 }
 
-/// Decodes all data in pieces of odd sizes.
+/// Decodes all data in pieces of various unaligned sizes.
 fn in_odd_pieces(job: DecodeJob, stored: &dyn ReadAt) -> (Vec<u8>, Vec<Irregularity>) {
     let (mut data, mut notes) = (Vec::new(), Vec::new());
     let mut decoder = job.open(stored, &mut notes).unwrap();

@@ -5,9 +5,9 @@ use crate::yaml::{NodeKind, NodeStyle, ScalarRules, YamlNode};
 
 /// The target of a pointer in a document.
 pub(crate) struct Target<'a> {
-    /// The collection that contains the target or, if the target is new, the innermost collection
-    /// that exists. Aliases on the path are followed, so a change affects every alias of the
-    /// collection.
+    /// The collection that contains the target or, if the target is new, the innermost existing
+    /// collection on the path. Aliases on the path are followed, so a change affects every alias of
+    /// the collection.
     pub(crate) container: YamlNode<'a>,
     pub(crate) place: Place,
     /// If the target is an entry of an ordered mapping, the mapping and the index of the item that

@@ -134,7 +134,7 @@ pub(super) struct Scanner<'t> {
     queue: Queue,
     /// The token at the front of the queue, once it is certain that no key begins before it.
     next: Option<Token>,
-    /// Number of tokens taken from the queue.
+    /// Number of tokens that have been removed from the queue.
     taken: usize,
     /// Column of the innermost block collection, or -1 outside all collections.
     indent: isize,

@@ -72,7 +72,7 @@ fn skip_space(bytes: &[u8], at: &mut usize, line_start: &mut usize, more: u8) {
     }
 }
 
-/// Returns the end of the digits that begin at an offset.
+/// Returns the offset at which the digits that begin at `at` end.
 fn digits_end(bytes: &[u8], mut at: usize) -> usize {
     // Test eight bytes at a time, since most floats in real files have sixteen digits.
     while let Some(&eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
@@ -95,8 +95,8 @@ fn digits_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the end of the number that begins at an offset, and whether it is a float. Returns
-/// `None` if there is no plain number.
+/// Returns the offset at which the number that begins at `start` ends, and whether it is a float.
+/// Returns `None` if there is no plain number at `start`.
 pub(in crate::yaml) fn number_end(bytes: &[u8], start: usize) -> Option<(usize, bool)> {
     let digits_end = |at| digits_end(bytes, at);
     let is_signed = matches!(bytes.get(start)?, b'+' | b'-');

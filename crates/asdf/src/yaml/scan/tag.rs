@@ -70,8 +70,8 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Returns the end of the URI or suffix at `start`. Only a verbatim tag (`!<..>`, `is_whole`)
-    /// may contain commas and brackets.
+    /// Returns the offset at which the URI or suffix that begins at `start` ends. Only a verbatim
+    /// tag (`!<..>`, `is_whole`) may contain commas and brackets.
     fn uri_end(&self, start: usize, is_whole: bool) -> Result<usize, Fault> {
         let is_uri = |byte: u8| match byte {
             b',' | b'[' | b']' => is_whole,
