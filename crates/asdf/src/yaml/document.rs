@@ -353,8 +353,8 @@ impl Document {
         })
     }
 
-    /// Returns the length of the document's text in bytes plus the number of nodes, a measure by
-    /// which the work on a document is limited.
+    /// Returns the length of the document's text in bytes plus the number of nodes. Limits on the
+    /// work on a document depend on this size.
     pub(crate) fn text_len(&self) -> u64 {
         (self.written.len() + self.changed.len() + self.node_count()) as u64
     }

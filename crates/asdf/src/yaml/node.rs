@@ -504,7 +504,7 @@ impl<'a> YamlNode<'a> {
         self.document.pointer_of(self.id)
     }
 
-    /// Creates an error about the node that contains its pointer, line, column and offset.
+    /// Creates an error about the node, with the pointer, line, column and offset of the node.
     pub fn error(self, message: impl Into<String>) -> Error {
         let Position { line, column, offset } = self.position();
         let (message, pointer) = (message.into(), self.to_pointer());

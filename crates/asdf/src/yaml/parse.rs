@@ -491,7 +491,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Returns the text of a span. Offsets beyond the end of `written` refer to `changed`.
+/// Returns the text of a span. Offsets at or beyond the end of `written` refer to `changed`.
 pub(super) fn text_of<'t>(written: &'t str, changed: &'t str, span: Span) -> &'t str {
     let range = span.range();
     let text = match range.start.checked_sub(written.len()) {
