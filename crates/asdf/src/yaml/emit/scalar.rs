@@ -299,7 +299,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_number_without_an_exponent_is_formatted_as_in_rust(large in -1e16..1e16_f64, small: f32) {
+        fn a_number_without_an_exponent_is_printed_as_in_rust(large in -1e16..1e16_f64, small: f32) {
             for value in [large, large.trunc(), large / 1e16, f64::from(small)] {
                 if value.is_finite() && !repr(value).contains('e') {
                     prop_assert_eq!(repr(value), value.to_string());
