@@ -249,7 +249,7 @@ impl Asdf {
     ///
     /// Fails with [`ErrorKind::Yaml`] if the tree is not valid YAML 1.1 or, with [`Strictness::Strict`], if a
     /// key occurs more than once in a mapping. Fails with [`ErrorKind::Limit`] if the tree has too many nodes
-    /// ([`Limits::max_items`](crate::Limits::max_items)) or is nested too deep
+    /// ([`Limits::max_items`](crate::Limits::max_items)) or is nested too deeply
     /// ([`Limits::max_depth`](crate::Limits::max_depth)). Every call returns the same error.
     pub fn document(&self) -> Result<&Document> {
         let document = self.document.get_or_init(|| self.parse_tree());

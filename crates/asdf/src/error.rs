@@ -259,9 +259,9 @@ pub enum BlockError {
         /// Length of the file in bytes.
         file_len: u64,
     },
-    /// Bytes were added to the block or removed from it, for example by a conversion of line ends,
-    /// and the original data cannot be determined.
-    #[error("{} at an unknown position, probably by a conversion of line ends", changed(*added))]
+    /// Bytes were added to or removed from the block, for example by a line-ending conversion, and
+    /// the original data cannot be reconstructed.
+    #[error("{} at an unknown position, probably by a line-ending conversion", changed(*added))]
     Drifted {
         /// The number of bytes added, which is negative if bytes were removed.
         added: i64,

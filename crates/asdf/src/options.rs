@@ -28,8 +28,8 @@ pub enum Strictness {
 /// header.
 ///
 /// By default, a block is verified if it is compressed and decoded as a whole; see
-/// [`OpenOptions::verify`]. MD5 is computed at about 0.7 GB of stored bytes per second, and this
-/// work cannot be divided among threads. Another thread (feature `rayon`) computes it while the
+/// [`OpenOptions::verify`]. MD5 processes about 0.7 GB of stored bytes per second, and
+/// cannot be split across threads. Another thread (feature `rayon`) computes it while the
 /// block is read or decoded, so that the check takes no additional time if decoding is slower, as
 /// with zlib and bzip2. With LZ4, a checked block takes two to four times as long as an unchecked
 /// one, depending on how much the data is compressed. Without another thread, the times for

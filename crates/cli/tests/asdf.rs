@@ -114,7 +114,7 @@ fn line_end_conversion_is_reported_once_as_the_likely_cause() {
         assert_eq!(status(&output), 1, "{text}");
         assert_eq!(text.matches("IndexDrift").count(), 1, "{text}");
         assert!(
-            text.contains("by -20, -40, -60 bytes, probably because of a conversion of line ends"),
+            text.contains("by -20, -40, -60 bytes, probably because of a line-ending conversion"),
             "{text}"
         );
         assert!(!text.contains("the block does not exist"), "{text}");

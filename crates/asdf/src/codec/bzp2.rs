@@ -73,7 +73,7 @@ pub(super) fn encode(
     let compress = |piece: Vec<u8>| compress(&piece, level);
     pipeline(100_000 * usize::from(level), read, compress, |block| {
         let (end, crc) = find_end(&block).ok_or_else(|| {
-            encoder_error("bzip2", "the compressor returned a stream without an end")
+            encoder_error("bzip2", "the compressor returned a stream without a valid end marker")
         })?;
         combined = combined.rotate_left(1) ^ crc;
         stream.push(&block, 32..end);
@@ -128,7 +128,7 @@ fn find_end(stream: &[u8]) -> Option<(usize, u32)> {
     Some((end, crc))
 }
 
-/// Reads a number of up to 56 bits, beginning at the bit with the index `start`.
+/// Reads a big-endian number of `count` bits, starting at bit `start`. Bits beyond the end are 0.
 fn bits(bytes: &[u8], start: usize, count: usize) -> u64 {
     (start..start + count).fold(0, |number, at| {
         let bit = bytes.get(at / 8).map_or(0, |byte| byte >> (7 - at % 8) & 1);

@@ -58,7 +58,7 @@ impl Chunked for Lz4 {
         };
         if len < 4 {
             let len = count(len, "byte");
-            return Err(format!("the LZ4 chunk has {len}, but its decoded length alone needs 4"));
+            return Err(format!("the LZ4 chunk has a length of {len}, expected at least 4"));
         }
         let end = 4 + u64::from(len);
         Ok(Lengths { payload: HEADER_LEN as u64..end, data_len: data_len.into() })

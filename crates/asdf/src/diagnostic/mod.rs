@@ -69,7 +69,7 @@ binio::codes! {
         /// The block index has more entries than there are blocks.
         IndexLong = "IndexLong": Warning;
         /// The blocks are near, but not at, the offsets in the index, because bytes were added or removed, for
-        /// example by a conversion of line ends.
+        /// example by a line-ending conversion.
         IndexDrift = "IndexDrift": Error;
         /// The block index is not a list of offsets.
         IndexUnparsable = "IndexUnparsable": Warning;

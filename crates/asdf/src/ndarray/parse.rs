@@ -285,8 +285,9 @@ impl DatatypeParser {
         depth: u32,
     ) -> Result<Record> {
         if depth >= MAX_RECORD_DEPTH {
-            let message =
-                format!("records are nested too deep, expected at most {MAX_RECORD_DEPTH} levels");
+            let message = format!(
+                "records are nested too deeply, expected at most {MAX_RECORD_DEPTH} levels"
+            );
             return Err(node.invalid("datatype", message));
         }
         let mut fields = Vec::new();

@@ -313,10 +313,10 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`read_bytes`](Self::read_bytes), for the array and for the array that is its mask.
-    /// Also fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind
-    /// [`Mask`](ArrayError::Mask) if the mask is a number but the elements are not numbers, or if
-    /// the mask is a complex number but the elements are real.
+    /// Same as [`read_bytes`](Self::read_bytes), for the array or for its mask array. Also fails with
+    /// [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Mask`](ArrayError::Mask) if the mask is
+    /// a number but the elements are not numbers, or if the mask is a complex number but the elements
+    /// are real floats.
     pub fn mask(&self) -> Result<Option<Vec<bool>>> {
         self.mask.evaluate(self)
     }
@@ -340,7 +340,8 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`write_elements`](Self::write_elements), for the elements that are written.
+    /// Same as [`write_elements`](Self::write_elements). If the array has no mask, only the elements in
+    /// the summary are read.
     pub fn write_summary(&self, mut out: impl Write) -> Result<()> {
         let mask = self.mask()?;
         self.read_by(|array| array.write_summary(&mut out, mask.as_deref()))

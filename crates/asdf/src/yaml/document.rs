@@ -127,7 +127,7 @@ pub struct Document {
     /// offsets that continue after the end of `written`.
     pub(super) changed: String,
     pub(super) children: Vec<u32>,
-    /// The offset in the text of each element of the number lists.
+    /// The offsets at which the elements of number lists begin in the text.
     pub(super) elements: Vec<u32>,
     /// Lists of numbers, sorted by their first element.
     pub(super) lists: Vec<NumberList>,
@@ -152,7 +152,8 @@ pub struct Document {
 /// The bit that distinguishes the id of an element from the id of a record.
 pub(super) const ELEMENT: u32 = 1 << 31;
 
-/// A flow sequence of plain numbers, whose items are elements.
+/// A flow sequence of plain numbers. Its items are elements: they have no records, and only their
+/// offsets are stored.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberList {
     /// Index of the first element of the list.
@@ -353,8 +354,8 @@ impl Document {
         })
     }
 
-    /// Returns the length of the document's text in bytes plus the number of nodes. Limits on the
-    /// work on a document depend on this size.
+    /// Returns the size of the document: the length of its text in bytes, including unescaped
+    /// scalars, plus the number of nodes. The limits on alias expansion grow with this size.
     pub(crate) fn text_len(&self) -> u64 {
         (self.written.len() + self.changed.len() + self.node_count()) as u64
     }

@@ -416,7 +416,7 @@ fn a_line_end_conversion_that_cannot_be_undone_damages_only_its_block() {
     let (again, report) = repaired(&without_cr(&good));
     assert_eq!(lost(&report), [(Some(1), vec!["/b"])]);
     let reason = report.lost[0].reason.to_string();
-    let expected = "block 1: 200 bytes were removed at an unknown position, probably by a conversion of line ends";
+    let expected = "block 1: 200 bytes were removed at an unknown position, probably by a line-ending conversion";
     assert_eq!(reason, expected);
     let file = Asdf::from_bytes(again).unwrap();
     assert_eq!(read(&file, "/a").unwrap(), elements(1));

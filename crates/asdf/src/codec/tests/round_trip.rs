@@ -189,7 +189,7 @@ impl ReadAt for Failing<'_> {
 }
 
 #[test]
-fn decoding_returns_an_error_of_the_source_unchanged() {
+fn decoding_passes_on_errors_from_the_source_unchanged() {
     let data = sample(100_000);
     for &(code, encode) in CODECS {
         let stored = encode(&data);

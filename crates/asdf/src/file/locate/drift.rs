@@ -94,7 +94,7 @@ impl DriftedBlocks {
             let unit = if matches!(drifts[..], [1 | -1]) { "byte" } else { "bytes" };
             format!(
                 "the offsets of blocks differ from the index by {}{more} {unit}, probably because \
-                 of a conversion of line ends",
+                 of a line-ending conversion",
                 shown.join(", ")
             )
         })

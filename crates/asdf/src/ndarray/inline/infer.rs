@@ -41,7 +41,7 @@ pub(super) fn find_shape(
         }
         if shape.len() == MAX_DIMENSIONS {
             let message = format!(
-                "the data is nested too deep, expected at most {MAX_DIMENSIONS} dimensions"
+                "the data is nested too deeply, expected at most {MAX_DIMENSIONS} dimensions"
             );
             return Err(error(data, message));
         }

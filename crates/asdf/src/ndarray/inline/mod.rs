@@ -515,8 +515,8 @@ mod tests {
     #[test]
     fn inline_data_nested_too_deeply_or_with_too_many_items_is_an_error() {
         let deep = format!("{}1{}", "[".repeat(65), "]".repeat(65));
-        assert!(rejected(&deep).contains("nested too deep"));
-        assert!(rejected("&a [*a]").contains("nested too deep"));
+        assert!(rejected(&deep).contains("nested too deeply"));
+        assert!(rejected("&a [*a]").contains("nested too deeply"));
         rejected("{data: [a], datatype: [ascii, 1099511627776]}");
         let mut bomb = String::from("a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n");
         for level in 1..6 {

@@ -118,7 +118,7 @@ fn leads_to(ends: &CachedSource, first: u64, index: u64) -> Result<bool> {
 
 fn undone(first: u64, bytes: u64, what: &str) -> Diagnostic {
     let bytes = count(bytes, "byte");
-    let message = format!("a conversion of line ends had {what} {bytes}; it was undone");
+    let message = format!("a line-ending conversion had {what} {bytes}; it was undone");
     super::mended(Code::IndexDrift, first, message)
 }
 

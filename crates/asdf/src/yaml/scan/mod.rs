@@ -125,7 +125,7 @@ pub(super) struct Scanner<'t> {
     cursor: Cursor<'t>,
     /// The text of scalars whose text is not a range of the source.
     pub(super) changed: String,
-    /// The offset in the text of each element of the number lists.
+    /// The offsets at which the elements of number lists begin in the text.
     pub(super) elements: Vec<u32>,
     /// True if each flow sequence of numbers becomes a single token.
     pub(super) joins_numbers: bool,
@@ -138,7 +138,8 @@ pub(super) struct Scanner<'t> {
     taken: usize,
     /// Column of the innermost block collection, or -1 outside all collections.
     indent: isize,
-    /// Columns of the block collections around the innermost.
+    /// The values of `indent` for the levels that enclose the innermost block collection, outermost
+    /// first.
     indents: Vec<isize>,
     /// The last potential key at each level of brackets, starting with level 0.
     keys: Vec<SimpleKey>,
@@ -170,7 +171,8 @@ impl<'t> Scanner<'t> {
         self.cursor.text
     }
 
-    /// Continues scanning at `at`, the start of a line, outside all collections.
+    /// Restarts scanning at `at`, which must be the start of a line, and discards all queued tokens
+    /// and open collections.
     pub(super) fn restart(&mut self, at: usize) {
         (self.cursor.at, self.cursor.line_start) = (at, at);
         self.queue.clear();
