@@ -23,7 +23,7 @@ pub(crate) fn before_change(path: &Path) -> Result<Option<Journaled<FileSource, 
     }
 }
 
-/// Rolls back an interrupted in-place change. Returns `true` if there was one.
+/// Rolls back an interrupted in-place change of a file. Returns `true` if the file had a journal.
 ///
 /// # Errors
 ///

@@ -1,10 +1,10 @@
 //! Opening a file: choosing its source, and locating its parts.
 //!
-//! | source | read as |
+//! | source | how it is read |
 //! |---|---|
-//! | a path | small files as a whole, others by position or memory map; always in the state before any unfinished change |
+//! | a path | small files as a whole, others on demand or through a memory map; always in the state before any unfinished change |
 //! | bytes in memory | shared without copying |
-//! | any other [`ReadAt`] | by position |
+//! | any other [`ReadAt`] | on demand |
 
 #[cfg(any(unix, windows))]
 use std::path::Path;
@@ -40,7 +40,8 @@ pub(crate) struct OpenFile {
 }
 
 impl OpenFile {
-    /// Opens the file at a path. The tree is never parsed from a memory map, whose content may change.
+    /// Opens the file at a path. The tree is never parsed from a memory map, because the content of
+    /// the map may change.
     #[cfg(any(unix, windows))]
     pub(crate) fn by_path(path: &Path, options: &OpenOptions) -> Result<Self> {
         Self::by(path, options, || source(path, options))
@@ -72,7 +73,8 @@ impl OpenFile {
             let source = source()?;
             let opened = Self::locate(CachedSource::new(source, !options.mmap), options);
             attempts += 1;
-            // If the file has changed in the meantime, its head and tail may not belong together.
+            // If the file has changed in the meantime, the head and the tail may come from
+            // different versions. Read both again.
             if attempts == MAX_ATTEMPTS || state(path) == before {
                 return opened;
             }
@@ -99,8 +101,8 @@ impl OpenFile {
     }
 }
 
-/// Returns properties that change if a file is changed or replaced, or while it is being changed: its length,
-/// its modification time, and whether it has a journal.
+/// Returns the properties of a file that reveal a change or replacement: its length, its
+/// modification time, and whether it has a journal. Returns `None` if they cannot be read.
 #[cfg(any(unix, windows))]
 fn state(path: &Path) -> Option<(u64, std::time::SystemTime, bool)> {
     let metadata = std::fs::metadata(path).ok()?;
@@ -127,7 +129,7 @@ fn source(path: &Path, options: &OpenOptions) -> Result<Arc<dyn ReadAt>> {
     }
 }
 
-/// Returns the first diagnostic as an error.
+/// Fails with the first diagnostic, if there is one.
 fn reject_irregularities(reports: &Reports) -> Result<()> {
     match reports.sorted().into_iter().next() {
         None => Ok(()),

@@ -1,8 +1,8 @@
-//! A pool of files of which only some are open at a time.
+//! A pool of files that keeps only some of them open at a time.
 //!
-//! An exploded file may have thousands of block files, but many processes may only open a few hundred files at
-//! a time. A [`PooledFile`] is opened when it is read, and closed after more than [`MAX_OPEN`] other files have
-//! been read.
+//! An exploded file may have thousands of block files, but many systems allow a process only a few
+//! hundred open files. A [`PooledFile`] is opened when it is read, and closed once [`MAX_OPEN`]
+//! other files have been read since.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_with_more_files_than_may_be_open_reopens_files_that_are_read_again() {
+    fn reading_a_pooled_file_that_was_closed_reopens_it() {
         let (_folder, paths) = files(MAX_OPEN + 20);
         let pool = Arc::new(FilePool::default());
         let files: Vec<_> = paths.iter().map(|path| pool.add(path).unwrap()).collect();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_a_pooled_file_that_changed_while_it_was_closed_is_an_error() {
+    fn reading_a_pooled_file_fails_if_it_changed_while_it_was_closed() {
         let (_folder, paths) = files(MAX_OPEN + 1);
         let pool = Arc::new(FilePool::default());
         let files: Vec<_> = paths.iter().map(|path| pool.add(path).unwrap()).collect();

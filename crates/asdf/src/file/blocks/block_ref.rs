@@ -1,4 +1,4 @@
-//! References from arrays to blocks, by number.
+//! Block numbers, by which arrays refer to blocks.
 
 use std::fmt;
 
@@ -24,8 +24,8 @@ impl BlockRef {
     /// The last block, written as `source: -1`.
     pub const LAST: Self = Self::FromEnd(1);
 
-    /// Returns the index of the block in a file with `count` blocks, or `None` if the reference points before
-    /// the first block. An index after the last block is returned unchanged.
+    /// Returns the index of the block in a file with `count` blocks, or `None` if the reference
+    /// points before the first block. An index past the last block is returned unchanged.
     pub fn resolve(self, count: usize) -> Option<usize> {
         match self {
             Self::Index(index) => Some(index),
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_negative_source_counts_from_the_end_and_has_no_block_before_the_first() {
+    fn a_negative_source_counts_from_the_last_block_and_resolves_to_none_before_the_first() {
         assert_eq!(BlockRef::from(-3).resolve(3), Some(0));
         assert_eq!(BlockRef::from(-4).resolve(3), None);
         assert_eq!(BlockRef::from(i64::MIN).resolve(3), None);

@@ -13,7 +13,7 @@ use bytes::Bytes;
 pub(super) struct DecodedCache {
     /// All decoded blocks that may still be in use.
     in_use: HashMap<u64, Weak<Decoded>>,
-    /// The length of `in_use` at which entries whose data has been dropped are removed.
+    /// The length of `in_use` at which entries without data are next removed.
     next_sweep: usize,
     /// The blocks kept in memory, ordered from least to most recently used.
     kept: VecDeque<(u64, Arc<Decoded>)>,
@@ -41,7 +41,7 @@ impl DecodedCache {
         Self { in_use: HashMap::new(), next_sweep: 64, kept, kept_len: 0, max_len }
     }
 
-    /// Returns `true` if the cache keeps blocks of this length.
+    /// Returns `true` if a block with `len` bytes of data fits into the cache.
     pub(super) fn keeps(&self, len: u64) -> bool {
         len <= self.max_len
     }

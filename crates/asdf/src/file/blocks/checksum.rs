@@ -82,14 +82,14 @@ pub(crate) fn has_checksum(header: &BlockHeader) -> bool {
 }
 
 impl Block<'_> {
-    /// Compares the data with the checksum. Reads the stored bytes; decodes the block only if they do not
-    /// match.
+    /// Verifies the checksum. Reads all stored bytes, but decodes them only if their digest differs
+    /// from the checksum.
     ///
     /// # Errors
     ///
-    /// Same as [`data_range`](Self::data_range). Also fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the
-    /// source cannot be read. A checksum that does not match is not an error but a
-    /// [verdict](ChecksumVerdict::Mismatch).
+    /// Same as [`data_range`](Self::data_range). Also fails with
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the source cannot be read. A mismatch is not an
+    /// error, but returned as a [verdict](ChecksumVerdict::Mismatch).
     pub fn verify(&self) -> Result<ChecksumVerdict> {
         if !has_checksum(self.header()?) {
             return Ok(ChecksumVerdict::Absent);
@@ -130,8 +130,8 @@ impl Block<'_> {
         }
     }
 
-    /// Decodes the block and passes it to `take` piece by piece. The pieces are only valid if the function
-    /// succeeds, because damage may only be detected at the end.
+    /// Decodes the block and passes its data to `take` piece by piece. The pieces are only valid if
+    /// the function succeeds, because damage may only be detected at the end.
     fn decode_pieces(&self, mut take: impl FnMut(&[u8])) -> Result<()> {
         self.with_decoder(|decoder| {
             let mut buffer = Vec::new();
@@ -156,8 +156,8 @@ impl Block<'_> {
         Ok(verdict)
     }
 
-    /// Returns `true` if the checksum has to be verified before reading the block, either as a whole or in
-    /// part. Fails if an earlier verification found a mismatch.
+    /// Returns `true` if the checksum still has to be verified before the block is read. `whole`
+    /// tells whether all data will be read. Fails if an earlier verification found a mismatch.
     pub(super) fn must_verify(&self, whole: bool) -> Result<bool> {
         let wanted = match self.store.verify() {
             Some(Verify::Never) => false,
@@ -174,8 +174,8 @@ impl Block<'_> {
         }
     }
 
-    /// Returns `true` if the next read has to verify the checksum, or fails because an earlier one found a
-    /// mismatch.
+    /// Returns `true` if reading part of the block has to verify the checksum first, or if reading
+    /// fails because an earlier verification found a mismatch.
     pub(crate) fn is_unverified(&self) -> bool {
         self.must_verify(false).unwrap_or(true)
     }
@@ -214,8 +214,8 @@ impl Block<'_> {
         self.settle(verdict)
     }
 
-    /// Compares data that has just been read with the checksum. Fails under the same conditions as
-    /// [`Self::check_once`].
+    /// Compares the digest of the stored bytes with the checksum and, if they differ, also the
+    /// digest of the decoded data. Fails under the same conditions as [`Self::check_once`].
     pub(super) fn check(&self, stored: Digest, decoded: Option<&[u8]>) -> Result<()> {
         let verdict = self.verdict(stored, || decoded.map(|data| Algorithm::Md5.digest(data)))?;
         self.settle(verdict)
@@ -245,7 +245,7 @@ mod tests {
         Algorithm::Md5.digest(message)
     }
 
-    /// Creates a block header with the MD5 digest of a message.
+    /// Creates a block header whose checksum is the MD5 digest of a message.
     fn header(message: &[u8], flags: u32) -> BlockHeader {
         let bytes = block("stored").flags(flags).checksum_of(message).bytes();
         BlockHeader::parse(&bytes, 0, bytes.len() as u64).unwrap()

@@ -8,7 +8,7 @@
 //!                       | hash 1 | hash 2 | hash 3               read and hash all
 //! ```
 //!
-//! Otherwise, each piece is hashed right after it was read, so that it is read only once.
+//! Otherwise, each piece is hashed right after it is read, so that no piece is read twice.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -22,8 +22,8 @@ use crate::error::Result;
 /// Size in bytes of the pieces in which data in memory is copied and hashed.
 const PIECE: usize = if cfg!(test) { 5 } else { 1 << 20 };
 
-/// Blocks with fewer stored bytes are decoded and hashed by one thread, because starting another one would
-/// take as long as the digest.
+/// Minimum stored size in bytes of blocks that are decoded and hashed on separate threads. For a
+/// smaller block, starting another thread would take as long as computing the digest.
 const PARALLEL: u64 = if cfg!(test) { 16 } else { 64 << 10 };
 
 /// Computes the MD5 digest of stored bytes, reading them piece by piece.
@@ -38,8 +38,8 @@ pub(crate) fn digest_of(stored: &dyn ReadAt) -> Result<Digest> {
 /// Fills a buffer from `source`, starting at `offset`, and returns the MD5 digest of its content. Each piece
 /// is hashed while the next one is read.
 ///
-/// On one core, an array of 1 GiB takes 0.82 times the CPU time of hashing the block first and then reading it
-/// again (`cargo xtask bench asdf`, row `checked_read_1gib`).
+/// On one core, reading an array of 1 GiB takes 0.82 times the CPU time of hashing the block first
+/// and then reading it again (`cargo xtask bench asdf`, row `checked_read_1gib`).
 pub(super) fn read_and_digest(
     source: &dyn ReadAt,
     mut offset: u64,
@@ -64,8 +64,8 @@ pub(super) fn read_and_digest(
 /// Calls `decode` with the stored bytes, and returns its result together with their MD5 digest. `decode` should
 /// read the bytes roughly in order.
 ///
-/// Without another thread, 256 MiB of noisy data in LZ4 take 0.93 times the CPU time of reading the stored bytes
-/// twice (`cargo xtask bench asdf`, row `checked_lz4_noisy`).
+/// Without another thread, decoding 256 MiB of noisy LZ4 data takes 0.93 times the CPU time of
+/// reading the stored bytes twice (`cargo xtask bench asdf`, row `checked_lz4_noisy`).
 pub(super) fn decode_and_digest<T: Send>(
     stored: &dyn ReadAt,
     decode: impl FnOnce(&dyn ReadAt) -> T + Send,
@@ -86,10 +86,10 @@ fn has_threads() -> bool {
     return false;
 }
 
-/// A source that hashes its bytes when they are read in order.
+/// A source that hashes bytes as they are read, provided that they are read in order.
 ///
-/// Bytes that were hashed before, or that are read too early, are not hashed. The digest is therefore correct
-/// for any order of reads, but only reads in order save another read.
+/// Bytes that were hashed before, or that are read too early, are not hashed. The digest is
+/// therefore correct for any order of reads, but bytes that were read too early are read again.
 struct HashedSource<'a> {
     source: &'a dyn ReadAt,
     hashed: Mutex<Hashed>,
@@ -101,8 +101,8 @@ struct Hashed {
     len: u64,
 }
 
-/// Maximum number of bytes to read again because they were read too early: the lengths between two chunks,
-/// which are collected before the chunks are decoded.
+/// Maximum length in bytes of a gap that is read again, so that hashing can continue after it. Gaps
+/// are left by the lengths between chunks, which are read before the chunks are decoded.
 const MAX_GAP: u64 = 64;
 
 impl<'a> HashedSource<'a> {
@@ -115,7 +115,8 @@ impl<'a> HashedSource<'a> {
         self.hashed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hashes those of the bytes at `offset` that follow the hashed ones.
+    /// Hashes the bytes that were read at `offset`, except those hashed before. Does nothing if the
+    /// gap before `offset` is too long.
     fn hash(&self, bytes: &[u8], offset: u64) -> binio::Result<()> {
         let mut hashed = self.lock();
         if (1..=MAX_GAP).contains(&offset.saturating_sub(hashed.len)) {
@@ -138,7 +139,7 @@ impl<'a> HashedSource<'a> {
 }
 
 impl Hashed {
-    /// Reads and hashes all bytes before `end`.
+    /// Reads and hashes the bytes before `end` that have not been hashed yet.
     fn hash_up_to(&mut self, end: u64, source: &dyn ReadAt) -> binio::Result<()> {
         for piece in source.pieces(self.len..end, source.preferred_piece()) {
             let piece = piece?;
@@ -194,7 +195,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_source_read_in_any_order_has_the_digest_of_all_its_bytes(
+        fn the_digest_covers_all_bytes_for_any_order_of_reads(
             bytes in prop::collection::vec(any::<u8>(), 0..400),
             reads in prop::collection::vec((0..400_u64, 0..200_usize), 0..20),
         ) {
@@ -213,9 +214,9 @@ mod tests {
             }
         }
 
-        /// Under test, blocks of 16 bytes and more are hashed by another thread, if there is one.
+        /// In tests, blocks of 16 or more bytes are hashed on another thread, if there is one.
         #[test]
-        fn data_decoded_while_it_is_hashed_is_the_same_as_without_a_digest(
+        fn hashing_the_stored_bytes_does_not_affect_the_decoded_data(
             data in prop::collection::vec(0..4_u8, 0..3000),
             compression in prop::sample::select(vec![
                 Compression::Zlib(6), Compression::Bzip2(1), Compression::Lz4,
@@ -237,7 +238,7 @@ mod tests {
         }
 
         #[test]
-        fn bytes_read_and_digested_in_one_pass_are_the_same_as_in_two(
+        fn reading_and_hashing_in_one_pass_returns_the_bytes_and_their_digest(
             bytes in prop::collection::vec(any::<u8>(), 0..100),
             range in (0..100_usize, 0..100_usize),
         ) {
@@ -259,7 +260,7 @@ mod tests {
         let bytes: Vec<u8> = (0..200).collect();
         let source = ReadLog::new(bytes.clone());
         let hashed = HashedSource::new(&source);
-        // The length of a later chunk, then two chunks after their lengths.
+        // Read the lengths of two chunks first, and then the chunks.
         for (offset, len) in [(0, 4), (100, 4), (4, 96), (104, 90)] {
             hashed.bytes_at(offset, len).unwrap();
         }

@@ -27,7 +27,7 @@ pub(crate) use digest::digest_of;
 use digest::{decode_and_digest, read_and_digest};
 pub(crate) use store::BlockStore;
 
-/// Blocks with at most this many stored bytes are read in one go when they are decoded.
+/// Maximum stored size in bytes of a block that is read with a single read when it is decoded.
 const SMALL_BLOCK: u64 = 1 << 20;
 
 /// The blocks of a file.
@@ -154,8 +154,9 @@ impl<'a> Blocks<'a> {
         self.for_each(Block::verify)
     }
 
-    /// Checks in parallel that each block is complete, can be decoded and matches its checksum. When a block
-    /// has been checked, `done` is called from any thread, and its result is returned with the verdict.
+    /// Checks in parallel that each block is complete, can be decoded and matches its checksum.
+    /// After checking a block, calls `done` on any thread, and returns the result of `done`
+    /// together with the verdict.
     pub(crate) fn check_all<T: Send>(
         self,
         done: impl Fn(&Block<'a>) -> T + Send + Sync,
@@ -183,8 +184,8 @@ impl<'a> Blocks<'a> {
         (0..self.len()?).filter_map(|index| self.store.block(index).transpose()).collect()
     }
 
-    /// Creates a block from one found in the file. `index` is its number, which may differ from its position in
-    /// the file.
+    /// Converts a block found in the file. `index` is its number, which may differ from its
+    /// position among the blocks in the file.
     pub(crate) fn block(self, index: usize, found: FoundBlock) -> Block<'a> {
         let FoundBlock { offset, header } = found;
         let header = match header {
@@ -376,15 +377,16 @@ impl Block<'_> {
         Ok(Span::new(self.store.source(), self.data_range()?)?)
     }
 
-    /// Returns the stored bytes for decoding. Those of a small block are read in one go, others on demand, so
-    /// that they need not fit into memory.
+    /// Returns the stored bytes for decoding. Reads a small block immediately, but a larger block
+    /// on demand, so that its stored bytes need not fit into memory.
     fn stored(&self) -> Result<Box<dyn ReadAt + '_>> {
         let span = self.span()?;
         Ok(if span.len() <= SMALL_BLOCK { Box::new(self.raw()?) } else { Box::new(span) })
     }
 
-    /// Returns the decoded data. Data of an uncompressed block is shared with the source if the source is in
-    /// memory. Data of a compressed block is shared with other users if the block has already been decoded.
+    /// Returns the decoded data. The data of an uncompressed block is shared with the source if the
+    /// source is in memory. The data of a compressed block is shared with other users if the block
+    /// has already been decoded.
     ///
     /// # Errors
     ///
@@ -513,7 +515,7 @@ impl Block<'_> {
             match self.decode() {
                 Ok(data) => return Ok(Self::part(&data, &range)),
                 Err(error) if is_checksum_error(&error) => return Err(error),
-                // The part of a stream before the damage can still be decoded.
+                // Decode the range anyway, because it may precede the damage.
                 Err(_) => {}
             }
         }
@@ -590,7 +592,8 @@ impl Block<'_> {
             return Ok(data);
         }
         let mut notes = Vec::new();
-        // Do not hold the lock while decoding, which may use threads that are waiting for it.
+        // Do not hold the lock on the cache while decoding: the decoder may use threads that are
+        // waiting for the lock.
         let result = job.decode(&*self.stored()?, &mut notes);
         self.report(notes)?;
         let data = result.map_err(|failure| self.failure(failure))?;

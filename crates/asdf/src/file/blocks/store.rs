@@ -1,4 +1,4 @@
-//! State that is shared by all blocks of a file: the source, the table of blocks, the cache and the
+//! State shared by all blocks of a file: the source, the table of blocks, the cache and the
 //! diagnostics.
 
 use std::collections::HashMap;
@@ -22,7 +22,8 @@ pub(crate) struct BlockStore {
     reports: Reports,
     table: Mutex<BlockTable>,
     cache: Mutex<DecodedCache>,
-    /// The results of verifying checksums on reading, by block offset. A mismatch is recorded as an error.
+    /// The results of the checksum verifications so far, by block offset: the error that reading
+    /// the block returns, or `None` if the block may be read.
     verified: Mutex<HashMap<u64, Option<Error>>>,
 }
 
@@ -70,7 +71,8 @@ impl BlockStore {
         self.verify
     }
 
-    /// Returns the first block number that is uncertain because of a gap.
+    /// Returns the first block number that is uncertain because of a gap, or `usize::MAX` if all
+    /// numbers are certain.
     pub(super) fn certain(&self) -> usize {
         lock(&self.table).certain()
     }

@@ -18,7 +18,7 @@ use crate::file::locate::{
 use crate::layout::BLOCK_MAGIC;
 use crate::layout::index::INDEX_HEADER;
 
-/// Number of bytes to search for nonzero bytes after the last block.
+/// Number of bytes after the last block that are searched for nonzero bytes.
 const TRAILING_LOOK: u64 = 1 << 20;
 
 /// Maximum number of index entries that are compared with the file to find out why the index is wrong.
@@ -32,15 +32,15 @@ const FIRST_CAPACITY: usize = 16;
 pub(super) struct BlockTable {
     blocks: Vec<FoundBlock>,
     progress: Progress,
-    /// The part of the file that is read ahead along the headers.
+    /// The bytes that have been read ahead and contain the next headers.
     window: HeaderWindow,
     /// A rejected index, kept until all blocks are known and its defect can be reported.
     rejected: Option<RejectedIndex>,
     first_block: Option<u64>,
-    /// The first block number that may be wrong.
+    /// The first block number that may be wrong, or `usize::MAX` if all numbers are certain.
     certain: usize,
-    /// The offset from which undiscovered blocks may follow, because the chain of headers ended neither at the
-    /// index nor at the end of the file.
+    /// The offset at which to begin a search for undiscovered blocks, if the chain of headers ended
+    /// neither at the index nor at the end of the file.
     broken_end: Option<u64>,
 }
 
@@ -95,7 +95,8 @@ impl BlockTable {
         table
     }
 
-    /// Returns the first block number that may be wrong.
+    /// Returns the first block number that may be wrong, or `usize::MAX` if all numbers are
+    /// certain.
     pub(super) fn certain(&self) -> usize {
         self.certain
     }
@@ -141,13 +142,14 @@ impl BlockTable {
         }
     }
 
-    /// Reads the header of a block that is only known from the index. If the index is wrong about this block
-    /// or the next one, discards the index and starts again.
+    /// Reads the header of a block that is only known from the index. If the index is wrong about
+    /// this block or the next one, discards the index and starts again from the first block.
     fn touch(&mut self, index: usize, reader: HeaderReader<'_>) -> Result<()> {
         let block = self.window.block_at(self.blocks[index].offset, reader.source)?;
         let listed_next = self.blocks.get(index + 1).map(|block| block.offset);
         let by_index = reader.by_index(&block.header, listed_next)?;
-        // If the previous block ends here, this block is broken, but the index is not.
+        // If the previous block ends at the listed offset, the index is right and this block is
+        // broken.
         let is_broken = by_index.is_none()
             && block.header.has_no_magic()
             && index.checked_sub(1).is_some_and(|before| self.leads_to(before, reader));
@@ -184,7 +186,8 @@ impl BlockTable {
         end == Some(next.offset)
     }
 
-    /// Adds the block at `next`, if one begins there.
+    /// Adds the block at `next`. If no block begins there, continues after the data of the last
+    /// block if a block follows it, and otherwise marks the table as complete.
     fn step(&mut self, next: u64, reader: HeaderReader<'_>) -> Result<()> {
         reader.limits.check_items("blocks", self.blocks.len() as u64 + 1)?;
         if self.blocks.len() == self.blocks.capacity() {
@@ -266,8 +269,8 @@ impl BlockTable {
         reader.reports.report(code, offset, message);
     }
 
-    /// Reports bytes after the last block. If a rejected index shows that the blocks have moved, reports that
-    /// as the cause instead.
+    /// Reports bytes after the last block. If a rejected index shows that the blocks have moved,
+    /// reports their displacement instead.
     fn report_trailing(&mut self, offset: u64, reader: HeaderReader<'_>) -> Result<()> {
         if let (Some(index), Some(first)) = (&self.rejected, self.first_block) {
             let listed = index.entries.as_deref().unwrap_or_default();
@@ -310,7 +313,7 @@ fn trailing_bytes(
     let mut at = if end > file_len { used_end } else { end.max(used_end) };
     let look_end = file_len.min(at.saturating_add(TRAILING_LOOK));
     let mut begin = true;
-    // The index usually follows the last block immediately.
+    // Ignore the index, which usually follows the last block immediately.
     for piece in reader.source.pieces(at..look_end, 4096) {
         let piece = piece?;
         if std::mem::take(&mut begin) && piece.starts_with(INDEX_HEADER) {

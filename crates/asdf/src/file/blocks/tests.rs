@@ -112,7 +112,7 @@ fn a_streamed_block_extends_to_the_end_and_cannot_be_compressed() {
 }
 
 #[test]
-fn a_range_outside_the_data_or_a_buffer_of_another_size_is_an_error() {
+fn decoding_a_range_outside_the_data_or_into_a_buffer_of_another_size_fails() {
     let file = file(&[block("one"), abc()]);
     for block in file.blocks() {
         let block = block.unwrap();
@@ -290,7 +290,7 @@ fn each_chunk_has_the_ranges_of_its_stored_and_decoded_bytes() {
 }
 
 #[test]
-fn the_checksum_of_a_block_is_verified_only_once_on_reading() {
+fn reading_a_block_twice_verifies_its_checksum_only_once() {
     let data = vec![1; 1 << 18];
     let bytes = [HEAD, TREE, &block(&data).checksum_of(&data).bytes()].concat();
     let source = Arc::new(ReadLog::new(Bytes::from(bytes)));
@@ -304,7 +304,8 @@ fn the_checksum_of_a_block_is_verified_only_once_on_reading() {
     assert_eq!(source.ranges().len(), 2);
 }
 
-/// Calls a function, with the feature `rayon` in pools with one, two and three threads.
+/// Calls a function. If the feature `rayon` is enabled, calls it in pools with one, two and three
+/// threads.
 pub(super) fn in_pools(check: impl Fn() + Send + Sync) {
     #[cfg(feature = "rayon")]
     for threads in 1..=3 {
@@ -314,7 +315,7 @@ pub(super) fn in_pools(check: impl Fn() + Send + Sync) {
     check();
 }
 
-/// Returns a file with one block, which holds the data in compressed form.
+/// Returns a file with one block that contains the data in compressed form.
 pub(super) fn compressed(data: &[u8], compression: Compression) -> Vec<u8> {
     let mut tree = crate::Tree::default();
     let array = crate::value::Array::from_slice(data, &[data.len() as u64]).unwrap();
@@ -328,7 +329,7 @@ pub(super) fn compressed(data: &[u8], compression: Compression) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Under test, blocks of 16 bytes and more are hashed by another thread, if there is one.
+    /// In tests, blocks of 16 or more bytes are hashed on another thread, if there is one.
     #[test]
     fn a_verified_block_reads_the_same_with_any_number_of_threads_and_fails_if_damaged(
         data in prop::collection::vec(0..4_u8, 1..3000),

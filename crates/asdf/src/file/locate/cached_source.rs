@@ -17,9 +17,9 @@ use super::found_block::HeaderState;
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 use crate::layout::index::INDEX_HEADER;
 
-/// Minimum and maximum size in bytes of the first read of the head, and of the first read of the tail. Files use the
-/// minimum, with which opening 1 GiB with an index takes 0.85 times as long as with the maximum
-/// (`cargo xtask bench asdf`, row `open_1gib_index`).
+/// Minimum and maximum size in bytes of the first read of the head, and of the first read of the
+/// tail. A local file is read with the minimum: opening a file of 1 GiB with an index then takes
+/// 0.85 times as long as with the maximum (`cargo xtask bench asdf`, row `open_1gib_index`).
 const FIRST_STEP: std::ops::RangeInclusive<u64> = 16 << 10..=64 << 10;
 /// Maximum size in bytes of one read of the head.
 const MAX_STEP: u64 = 16 << 20;
@@ -27,7 +27,7 @@ const MAX_STEP: u64 = 16 << 20;
 /// A source that keeps its head and its tail in memory, so that they are read only once.
 pub(crate) struct CachedSource {
     source: Arc<dyn ReadAt>,
-    /// Whether the head and the tail are shared with a source that is in memory.
+    /// Whether the head and the tail share the memory of the source instead of being copied.
     shared: bool,
     head: Bytes,
     tail: Bytes,
@@ -46,8 +46,8 @@ impl CachedSource {
         &self.source
     }
 
-    /// Returns the size in bytes of the first read of the head or the tail. It is larger if each read of the source
-    /// takes long.
+    /// Returns the size in bytes of the first read of the head or the tail. The size increases with
+    /// the time that each read of the source takes.
     pub(super) fn first_step(&self) -> u64 {
         let about = self.source.gap_worth_reading().saturating_mul(4);
         about.clamp(*FIRST_STEP.start(), *FIRST_STEP.end())
@@ -86,7 +86,8 @@ impl CachedSource {
         self.head.slice(place(range.start).min(end)..end)
     }
 
-    /// Reads the file from `start` to its end and returns these bytes.
+    /// Returns the bytes from `start` to the end of the file, reading those that are not in memory
+    /// yet.
     pub(super) fn tail(&mut self, start: u64) -> binio::Result<Bytes> {
         let len = usize::try_from(self.len() - start).unwrap_or(usize::MAX);
         if self.is_complete() {
@@ -142,7 +143,8 @@ impl CachedSource {
         self.is_memory() || self.cached(offset, len).is_some()
     }
 
-    /// Returns the head or the tail and the position of a range in it, if it contains the entire range.
+    /// If the head or the tail contains an entire range, returns its bytes and the position of the
+    /// range in them.
     fn cached(&self, offset: u64, len: usize) -> Option<(&Bytes, Range<usize>)> {
         fn part(
             bytes: &Bytes,

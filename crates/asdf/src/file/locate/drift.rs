@@ -1,8 +1,8 @@
 //! Finding blocks near their listed offsets.
 //!
-//! A tool that mistakes the file for text and converts its line ends adds or removes a byte at each of them,
-//! even within blocks. Each block is then displaced a little further from its listed offset than the one
-//! before, and the sizes no longer lead from block to block:
+//! A tool that mistakes the file for text and converts its line ends adds or removes a byte at each
+//! line end, even within blocks. Each block is then displaced a little further from its listed
+//! offset than the one before, and the sizes in the headers no longer lead from block to block:
 //!
 //! ```text
 //! listed    |block 0         |block 1         |block 2
@@ -18,23 +18,23 @@ use super::header_reader::HeaderReader;
 use crate::error::Result;
 use crate::layout::block_header::BLOCK_MAGIC;
 
-/// A block may be displaced from its expected offset by one byte per `BYTES_PER_LINE` bytes since the
-/// previous block, because lines are rarely shorter. The search distance is at least `MIN_REACH` and at most
-/// `MAX_REACH`.
+/// A block is searched for up to one byte from its expected offset per `BYTES_PER_LINE` bytes since
+/// the previous block, because lines are rarely shorter. The search distance is at least
+/// `MIN_REACH` and at most `MAX_REACH` bytes.
 const BYTES_PER_LINE: u64 = 8;
 const MIN_REACH: u64 = 64;
 const MAX_REACH: u64 = 64 << 10;
 
-/// The blocks listed by an index, with those that were found at or near their listed offsets.
+/// The offsets listed by an index, each with the block found at or near it.
 pub(crate) struct DriftedBlocks {
     /// Pairs of a listed offset and the offset of the block found at or near it.
     blocks: Vec<(u64, Option<u64>)>,
 }
 
 impl DriftedBlocks {
-    /// Searches for the listed blocks near their offsets; `first` is the known offset of the first block.
-    /// Returns `None` if the index is out of order, or if no more than half of the blocks are found, because
-    /// the index then probably belongs to another file.
+    /// Searches for the listed blocks near their offsets; `first` is the known offset of the first
+    /// block. Returns `None` if the index is out of order, or if at most half of the blocks are
+    /// found, because the index then probably belongs to another file.
     pub(crate) fn find(
         listed: &[u64],
         first: u64,
@@ -56,7 +56,7 @@ impl DriftedBlocks {
             let found = if blocks.is_empty() {
                 Some(first).filter(|first| first.abs_diff(offset) <= reach)
             } else {
-                // Assume that this block has moved as far as the one before it.
+                // Assume that this block has moved as far as the previous block.
                 let expected = offset.saturating_add(last).saturating_sub(last_listed);
                 nearest(expected, reach, last, reader)?
             };
@@ -118,7 +118,8 @@ fn nearest(expected: u64, reach: u64, after: u64, reader: HeaderReader<'_>) -> R
     for at in found {
         match reader.block_at(at)?.header {
             HeaderState::Good(header) if header.is_plausible(file_len) => return Ok(Some(at)),
-            // This is either the block with a wrong size, or a magic that occurs by chance.
+            // The magic may occur by chance, so this block is only used if no plausible one is
+            // found.
             HeaderState::Good(_) => broken = broken.or(Some(at)),
             _ => {}
         }

@@ -12,7 +12,8 @@ use crate::error::Result;
 use crate::layout::block_header::{BLOCK_MAGIC, BlockHeader};
 use crate::layout::index::INDEX_HEADER;
 
-/// Minimum number of bytes to search for a plausible block after finding a magic that does not begin one.
+/// Minimum number of bytes after the tree that are searched for a plausible block, even if other
+/// magics precede it.
 const MIN_SEARCHED: u64 = 1 << 20;
 /// Number of bytes after the head that are searched at a time for the first block.
 const WINDOW: usize = 64 << 10;
@@ -26,9 +27,10 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// Searches for block magics, starting at the end of the tree or the comments. Padding may have any length,
-    /// because the tree may have shrunk. After a magic that does not begin a plausible block, the search is
-    /// limited in length, because it would otherwise go through all the data of a damaged block.
+    /// Searches for block magics after the tree or the comments. The search for the first magic
+    /// extends to the end of the file if necessary, because padding may have any length. If that
+    /// magic does not begin a plausible block, the search for others is limited, because it would
+    /// otherwise read all the data of a damaged block.
     pub(super) fn search(from: u64, reader: HeaderReader<'_>) -> Result<Self> {
         let source = reader.source;
         let end = source.len().min(from.saturating_add(MIN_SEARCHED.max(from)));
@@ -38,7 +40,7 @@ impl Candidates {
                 return Ok(candidates);
             }
         }
-        // A magic may begin in the last three bytes of the head.
+        // Include the last three bytes of the head, because a magic may begin there.
         let resume = source.head_len().saturating_sub(3).max(from);
         if resume < end && !source.is_complete() {
             let mut scanner = Scanner::new(source, &BLOCK_MAGIC, resume..end).window(WINDOW);
@@ -85,7 +87,7 @@ impl Candidates {
     pub(super) fn reaches_the_end(&self, file_len: u64) -> bool {
         match &self.plausible {
             Some(FoundBlock { header: HeaderState::Good(header), .. }) => {
-                // A block with a nonzero size is marked as STREAMED by mistake.
+                // If the size is not zero, the block was marked as STREAMED by mistake.
                 let is_streamed = header.is_streamed() && header.allocated_size == 0;
                 is_streamed || header.allocated_end() == Some(file_len)
             }

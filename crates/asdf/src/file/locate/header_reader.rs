@@ -27,12 +27,14 @@ impl HeaderReader<'_> {
         Ok(FoundBlock { offset, header: self.source.header(offset)? })
     }
 
-    /// Compares the header of an indexed block with the next entry of the index. Returns the header, corrected
-    /// if necessary, or `None` if the index is wrong, for example because there is no magic, or because the
-    /// header leads to a block, an index or the end of the file that is not listed.
+    /// Compares the header of an indexed block with `listed`, the next offset in the index. Returns
+    /// the header, corrected if necessary. Returns `None` if the index is wrong, for example
+    /// because there is no magic, or because another block, an index or the end of the file follows
+    /// the block.
     ///
-    /// If the header leads nowhere, but a block begins at the next entry, the header is damaged. This is
-    /// reported, and later blocks can still be found.
+    /// If the sizes in the header lead neither to a block or an index nor to the end of the file,
+    /// but a block begins at `listed`, the header is damaged. It is reported and corrected, so that
+    /// later blocks can still be found.
     pub(crate) fn by_index(
         &self,
         header: &HeaderState,
@@ -76,8 +78,8 @@ impl HeaderReader<'_> {
         BlockHeader { flags: header.flags & !FLAG_STREAMED, ..*header }
     }
 
-    /// Reports a header that leads nowhere although a block begins at `next`. Corrects the allocated size if
-    /// the data fits.
+    /// Reports a header whose sizes do not lead to the block at `next`. Returns the header with the
+    /// allocated size corrected, if the data ends before that block.
     fn contradicted(&self, header: &BlockHeader, next: u64) -> HeaderState {
         self.report_contradicted(header, next);
         let fits = header.claimed_range(self.file_len()).end <= next;
@@ -88,7 +90,7 @@ impl HeaderReader<'_> {
         HeaderState::Good(BlockHeader { allocated_size, ..*header })
     }
 
-    /// Reports a header according to which the block does not end at the next block.
+    /// Reports that, according to its header, the block does not end where the next block begins.
     pub(crate) fn report_contradicted(&self, header: &BlockHeader, next: u64) {
         let end = header
             .allocated_end()

@@ -5,8 +5,8 @@
 //! 1st read  2nd read: several headers                3rd read: twice as many
 //! ```
 //!
-//! A read costs about as much as copying 4 KiB, so headers that are closer together are read together. With
-//! larger blocks between them, each header is a read of its own, and no data is read.
+//! Reading from a file takes about as long as copying 4 KiB, so headers less than 4 KiB apart are
+//! read together. The headers of larger blocks are read one by one, without the data between them.
 
 use binio::ReadAt;
 
@@ -36,8 +36,9 @@ pub(crate) struct HeaderWindow {
 }
 
 impl HeaderWindow {
-    /// Reads the header of the block at `offset`. It is the same as that from
-    /// [`HeaderReader::block_at`](super::HeaderReader::block_at), unless the file changes in the meantime.
+    /// Reads the header of the block at `offset`. Returns the same result as
+    /// [`HeaderReader::block_at`](super::HeaderReader::block_at), unless the file changes in the
+    /// meantime.
     pub(crate) fn block_at(&mut self, offset: u64, source: &CachedSource) -> Result<FoundBlock> {
         let gap = self.last.and_then(|last| offset.checked_sub(last));
         let is_close = gap.is_some_and(|gap| gap < source.gap_worth_reading().min(MAX_LEN));
@@ -61,8 +62,8 @@ impl HeaderWindow {
         self.bytes.get(from..)?.get(..BLOCK_HEADER_LEN)
     }
 
-    /// Moves the window to `offset`. If that fails, the window is empty: the bytes after the header may be
-    /// missing from a file that was truncated, or a remote source may not have them.
+    /// Moves the window to `offset`, or empties it if the bytes cannot be read. The header at
+    /// `offset` may be readable nevertheless, because the file may have been truncated after it.
     fn read(&mut self, offset: u64, source: &CachedSource) {
         let len = self.next_len.max(FIRST_LEN).min(source.len().saturating_sub(offset));
         self.next_len = len.saturating_mul(2).min(MAX_LEN);
@@ -98,20 +99,20 @@ mod tests {
         }
     }
 
-    /// A source that is not in memory, and a record of the reads.
+    /// Returns a log of reads, and a source that is not in memory and writes to the log.
     fn on_disk(bytes: Vec<u8>) -> (Arc<ReadLog<Vec<u8>>>, CachedSource) {
         let log = Arc::new(ReadLog::new(bytes));
         (Arc::clone(&log), CachedSource::new(log, true))
     }
 
-    /// Blocks with this many bytes of data, and their offsets.
+    /// Returns `count` blocks with `len` bytes of data each, and their offsets.
     fn blocks(count: usize, len: usize) -> (Vec<u8>, Vec<u64>) {
         let block = block(vec![7; len]).bytes();
         (block.repeat(count), (0..count).map(|index| (index * block.len()) as u64).collect())
     }
 
     #[test]
-    fn headers_of_small_blocks_are_read_many_at_a_time() {
+    fn headers_of_small_blocks_are_read_together() {
         let (bytes, offsets) = blocks(10_000, 80);
         let (log, source) = on_disk(bytes);
         let mut window = HeaderWindow::default();
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_missing_after_a_header_do_not_affect_it() {
+    fn a_header_is_read_even_if_bytes_after_it_are_missing() {
         let (mut bytes, offsets) = blocks(2, 80);
         bytes.truncate(200);
         let source = CachedSource::new(Arc::new(Truncated(bytes)), true);
@@ -147,7 +148,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_header_from_the_window_is_the_same_as_one_read_alone(
+        fn a_header_that_is_read_ahead_equals_the_header_read_alone(
             bytes in prop::collection::vec(
                 prop_oneof![4 => any::<u8>().prop_map(|byte| vec![byte]), 1 => Just(BLOCK_MAGIC.to_vec())],
                 0..12_000,
@@ -157,7 +158,7 @@ mod tests {
             let (_, source) = on_disk(bytes.concat());
             let mut window = HeaderWindow::default();
             for offset in offsets {
-                // Read some headers in a row.
+                // Read three headers that are close enough for the window to be used.
                 for offset in (offset..).step_by(700).take(3) {
                     let found = window.block_at(offset, &source).unwrap();
                     let alone = source.header(offset).unwrap();

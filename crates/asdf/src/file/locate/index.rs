@@ -13,8 +13,7 @@ use crate::layout::index::{self, INDEX_HEADER};
 /// Maximum number of bytes at the end of the file that are read for an index; enough for about a million
 /// entries.
 const MAX_TAIL: u64 = 16 << 20;
-/// Maximum number of bytes at the start of the tail that may belong to the first lines of an index whose
-/// beginning is before the tail.
+/// Maximum length in bytes of the first lines of an index, which precede the offsets.
 const INDEX_FIRST_LINES: usize = 64;
 
 /// Returns `true` for bytes that writers use as padding between the tree and the first block.
@@ -31,7 +30,8 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Reads the end of the file and finds the last index in it. Ignores anything before `after`.
+    /// Finds the last index in the file, reading backwards from the end. Ignores all bytes before
+    /// the offset `after`.
     pub(crate) fn find(
         source: &mut CachedSource,
         after: u64,
@@ -46,7 +46,8 @@ impl Index {
                 let entries = index::parse(&tail[at..], limits.max_items);
                 return Ok(Some(Self { offset: start + at as u64, entries }));
             }
-            // The tail may begin within the first lines of an index; only numbers can follow them.
+            // The tail may begin inside an index. Then it contains only offsets, except for part of
+            // the first lines.
             let numbers = tail.get(INDEX_FIRST_LINES..).unwrap_or_default();
             if start == after || len >= MAX_TAIL || !index::looks_like_index(numbers) {
                 return Ok(None);
@@ -55,14 +56,15 @@ impl Index {
         }
     }
 
-    /// Returns the offset of the first block in the index.
+    /// Returns the first offset listed in the index.
     pub(super) fn first_listed(&self) -> Option<u64> {
         self.entries.as_ref()?.first().copied()
     }
 
-    /// Checks the index with at most one further read. Returns the headers of the first and the last block if
-    /// the first entry is the first block, each entry exceeds the one before by at least the length of a
-    /// header, and the last entry is a block that ends at the index.
+    /// Checks the index, with at most one further read if the file is intact. Returns the headers
+    /// of the first and the last block if the first entry is the first block, each entry exceeds
+    /// the one before by at least the length of a header, and the last entry is a block that ends
+    /// at the index.
     pub(super) fn check(
         &self,
         first: &FoundBlock,

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! found    block 0 | gap | block ? | block ? | end      the gap may have contained a block
-//! index    the offset of each number: certain
-//! arrays   they refer to blocks 0 to 3: one is missing, and the sizes fit in only one way
-//! neither  blocks after the gap get numbers above all those that arrays refer to, so no array reads them
+//! index    lists the offset of each block, so all numbers are certain
+//! arrays   refer to blocks 0 to 3: one is missing, and the sizes of the others fit in only one way
+//! neither  blocks after the gap get numbers that no array refers to, so no array reads them
 //! ```
 //!
-//! Both reading and repair use [`number`]. Reading numbers the blocks before the tree is parsed, so it knows
-//! nothing about arrays, but it accepts an index whose blocks have drifted. Repair starts from the blocks that
-//! reading found, and also knows which data the arrays need.
+//! Both reading and repair use [`number`]. Reading numbers the blocks before the tree is parsed, so
+//! it cannot use the arrays, but it accepts an index whose blocks have drifted. Repair starts from
+//! the blocks that reading found, and also uses the sizes that the arrays need.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub(crate) enum Numbered {
     Certain(FoundBlock),
     /// The number of the block is uncertain.
     Uncertain(FoundBlock),
-    /// No block with this number was found. It began near this offset.
+    /// The block with this number was not found. It began near `offset`.
     Missing { offset: u64 },
 }
 
@@ -49,7 +49,8 @@ pub(crate) struct ArrayUse {
     pub(crate) needs: Option<Range<u64>>,
 }
 
-/// Returns the number of blocks that the arrays refer to, ignoring implausible numbers.
+/// Returns the number of blocks that must have existed according to the arrays: the highest block
+/// number plus 1, ignoring implausible numbers.
 pub(crate) fn named_blocks(arrays: &[ArrayUse], found: usize) -> usize {
     let bound = found.saturating_add(arrays.len());
     let numbers = arrays.iter().filter_map(|array| match array.source {
@@ -59,12 +60,13 @@ pub(crate) fn named_blocks(arrays: &[ArrayUse], found: usize) -> usize {
     numbers.filter(|&number| number < bound).max().map_or(0, |number| number + 1)
 }
 
-/// A block index used for numbering: each listed offset, with the offset of the corresponding block.
+/// A block index used for numbering: pairs of a listed offset and the offset of the corresponding
+/// block.
 pub(crate) struct IndexNumbers(Vec<(u64, Option<u64>)>);
 
 impl IndexNumbers {
-    /// Uses an index whose blocks have drifted. Returns `None` unless it agrees with all blocks before the
-    /// first of `gaps`.
+    /// Prepares numbering by an index whose blocks have drifted. Returns `None` unless the index
+    /// agrees with all blocks before the first of `gaps`.
     pub(crate) fn of_drift(
         blocks: &[FoundBlock],
         gaps: &[usize],
@@ -89,9 +91,9 @@ impl IndexNumbers {
         Some(Self(places.to_vec()))
     }
 
-    /// Uses an index if at least half of the listed offsets are exact and if blocks are missing, either at the
-    /// beginning or in one of `gaps`. Between two exact matches, other entries may be slightly off if there are
-    /// as many blocks as entries.
+    /// Prepares numbering by an index. Returns `None` unless at least half of the listed offsets
+    /// are exact and blocks are missing, either at the beginning or in one of `gaps`. Between two
+    /// exact matches, other entries may be slightly off if there are as many blocks as entries.
     pub(crate) fn exact(blocks: &[FoundBlock], gaps: &[usize], listed: &[u64]) -> Option<Self> {
         let first = blocks.first()?.offset;
         let has_room = |&listed: &u64| {
@@ -132,8 +134,8 @@ impl IndexNumbers {
     }
 }
 
-/// Finds gaps that may have contained blocks, and returns the number of the block after each of them. Numbers
-/// below `certain` are skipped.
+/// Finds gaps that are large enough to have contained a block, and returns the number of the block
+/// after each gap. Skips numbers below `certain`.
 pub(crate) fn gaps(blocks: &[FoundBlock], certain: usize) -> Vec<usize> {
     let is_gap = |&number: &usize| {
         let before = blocks.get(number - 1).and_then(next_offset);
@@ -143,9 +145,9 @@ pub(crate) fn gaps(blocks: &[FoundBlock], certain: usize) -> Vec<usize> {
     (certain.clamp(1, blocks.len().max(1))..blocks.len()).filter(is_gap).collect()
 }
 
-/// Numbers the blocks that were found, by the index if one is given, otherwise by the needs of the arrays or,
-/// if these are ambiguous, in file order. `gaps` are the numbers of blocks that may be preceded by missing
-/// blocks.
+/// Numbers the blocks that were found: by the index if one is given, otherwise by the sizes that
+/// the arrays need or, if these are ambiguous, in file order. `gaps` are the numbers of blocks that
+/// may be preceded by missing blocks.
 pub(crate) fn number(
     mut blocks: Vec<FoundBlock>,
     gaps: &[usize],
@@ -157,7 +159,7 @@ pub(crate) fn number(
         return by_index(blocks, index);
     }
     let certain = |block: FoundBlock| match &block.header {
-        // The block is only known from the index.
+        // A block without a magic is only known from the index.
         header if header.has_no_magic() => Numbered::Missing { offset: block.offset },
         _ => Numbered::Certain(block),
     };
@@ -175,7 +177,7 @@ pub(crate) fn number(
     numbered
 }
 
-/// Numbers blocks by an index. Blocks that are not listed follow at the end.
+/// Numbers blocks by an index. Blocks that are not listed get numbers after the listed blocks.
 fn by_index(blocks: Vec<FoundBlock>, IndexNumbers(listed): &IndexNumbers) -> Vec<Numbered> {
     let numbers: HashMap<u64, usize> = listed
         .iter()
@@ -193,8 +195,9 @@ fn by_index(blocks: Vec<FoundBlock>, IndexNumbers(listed): &IndexNumbers) -> Vec
     numbered
 }
 
-/// Determines the position and number of the missing blocks, assuming that they are all in one gap, or all at
-/// the end of a truncated file. Returns `None` if the arrays do not determine the result.
+/// Determines the position and the count of the missing blocks, assuming that they are all in one
+/// gap, or all at the end of a truncated file. Returns `None` if the arrays do not determine the
+/// result.
 fn by_arrays(
     blocks: &[FoundBlock],
     gaps: &[usize],
@@ -228,8 +231,8 @@ fn by_arrays(
     places.next().is_none().then_some((place, missing))
 }
 
-/// Returns the data size that arrays need for each block number. The size is `None` if one of the arrays does
-/// not state it.
+/// Maps each block number to the data size in bytes that the arrays need. The size is `None` if one
+/// of the arrays does not state it.
 fn needed_ends(arrays: &[ArrayUse], count: usize) -> HashMap<usize, Option<u64>> {
     let mut needed: HashMap<usize, Option<u64>> = HashMap::new();
     for array in arrays {
@@ -281,7 +284,7 @@ mod tests {
         vec![block(1000, 100), block(2000, 200), block(3000, 300)]
     }
 
-    /// Creates arrays that fill their blocks, from pairs of number and size.
+    /// Creates arrays that fill their blocks, from pairs of a block number and a size.
     fn arrays<const N: usize>(blocks: [(i64, u64); N]) -> Vec<ArrayUse> {
         blocks.map(|(source, len)| ArrayUse { source: source.into(), needs: Some(0..len) }).to_vec()
     }
@@ -334,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_numbered_by_arrays_if_their_sizes_fit_in_only_one_way() {
+    fn blocks_are_numbered_by_the_arrays_if_the_sizes_fit_in_only_one_way() {
         let before_last = arrays([(0, 100), (1, 200), (3, 300)]);
         assert_eq!(by_arrays(&before_last), "1000 2000 -2254 3000");
         let at_the_end = arrays([(0, 100), (1, 200), (2, 300), (3, 400)]);
@@ -344,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_numbered_by_the_index_and_unlisted_ones_follow() {
+    fn blocks_are_numbered_by_the_index_and_unlisted_blocks_get_the_numbers_after_it() {
         assert_eq!(by_index(&[1000, 1500, 3000]), "1000 -1500 3000 2000?");
         assert_eq!(by_index(&[500, 1000, 2000, 3000]), "-500 1000 2000 3000");
     }
@@ -357,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_with_implausible_block_numbers_are_ignored() {
+    fn implausible_block_numbers_of_arrays_are_ignored() {
         assert_eq!(named_blocks(&arrays([(0, 1), (2, 1)]), 3), 3);
         assert_eq!(named_blocks(&arrays([(0, 1), (5, 1)]), 3), 1);
         assert_eq!(named_blocks(&arrays([(-2, 1)]), 3), 0);

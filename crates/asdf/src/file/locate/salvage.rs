@@ -7,9 +7,10 @@
 //! block 0 | gap | block 1 | block 2, its size past the end ... block 3 inside it ... | end
 //! ```
 //!
-//! Bad blocks are included, so that the blocks before the damage keep their numbers. After a gap that may have
-//! contained a block, [numbering](super::numbering) needs the index; without it, numbers are uncertain and
-//! arrays do not use them. Blocks that normal reading would miss are reported.
+//! Bad blocks are included, so that the blocks before the damage keep their numbers. After a gap
+//! that may have contained a block, [numbering](super::numbering) needs the index. Without it, the
+//! numbers of later blocks are uncertain, and arrays that use these numbers cannot be read. Blocks
+//! that normal reading would miss are reported.
 
 use std::collections::HashSet;
 
@@ -30,7 +31,8 @@ use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 /// All blocks of a damaged file.
 pub(super) struct SalvagedBlocks {
     pub(super) blocks: Vec<FoundBlock>,
-    /// The first number that may be wrong. From this number on, blocks are numbered in file order.
+    /// The first block number that may be wrong, or `usize::MAX` if all numbers are certain. From
+    /// this number on, blocks are numbered in file order.
     pub(super) certain: usize,
     /// Whether the blocks are numbered by the index.
     pub(super) by_index: bool,
@@ -152,8 +154,8 @@ fn lost_before(from: u64, first: u64, listed: &[u64], reader: HeaderReader<'_>) 
     Ok(!bytes.iter().all(|&byte| is_padding(byte)))
 }
 
-/// Converts a numbered block. A missing block gets an error as its header; its offset is limited to the
-/// length of the file.
+/// Converts a numbered block. A missing block gets an error instead of a header, and an offset
+/// within the file.
 fn to_block(block: Numbered, file_len: u64) -> FoundBlock {
     match block {
         Numbered::Certain(block) | Numbered::Uncertain(block) => block,
@@ -203,7 +205,7 @@ fn next_plausible(
     Ok(None)
 }
 
-/// Reports a block if part of it is missing.
+/// Reports a block that extends past the end of the file.
 fn report_cut(block: &FoundBlock, reader: HeaderReader<'_>) {
     let file_len = reader.file_len();
     let HeaderState::Good(header) = &block.header else { return };

@@ -29,7 +29,7 @@ impl ReadAt for Logged {
     }
 }
 
-/// Opens a file, calls `touch`, and returns the offset and length of every read.
+/// Opens a file, calls `touch` with it, and returns the offset and the length of each read.
 fn reads_of(bytes: Vec<u8>, touch: impl Fn(&Asdf)) -> Vec<(u64, u64)> {
     let source = Arc::new(Logged(ReadLog::new(Bytes::from(bytes))));
     let file = Asdf::from_source(Arc::clone(&source) as Arc<dyn ReadAt>).unwrap();
@@ -39,12 +39,12 @@ fn reads_of(bytes: Vec<u8>, touch: impl Fn(&Asdf)) -> Vec<(u64, u64)> {
 
 const KIB: u64 = 1024;
 
-/// Length in bytes of the head and the tree in the test files below.
+/// Total length in bytes of the head and the tree in the test files.
 fn head_len() -> usize {
     HEAD.len() + TREE.len()
 }
 
-// Reads on opening
+// Reads while opening
 
 #[test]
 fn opening_a_large_file_with_an_index_takes_three_small_reads() {
@@ -57,7 +57,7 @@ fn opening_a_large_file_with_an_index_takes_three_small_reads() {
 }
 
 #[test]
-fn with_an_index_reading_a_block_reads_only_its_header_and_data() {
+fn reading_an_indexed_block_reads_only_its_header_and_the_requested_data() {
     let data = vec![1; 1 << 20];
     let bytes = indexed_file(&[&data, &data, &data]);
     let second = (head_len() + 54 + data.len()) as u64;
@@ -68,7 +68,7 @@ fn with_an_index_reading_a_block_reads_only_its_header_and_data() {
 }
 
 #[test]
-fn opening_a_large_file_without_an_index_takes_two_reads_plus_one_per_block() {
+fn without_an_index_opening_takes_two_reads_and_each_further_block_one() {
     let data = vec![1; 1 << 20];
     let one = block(&data).bytes();
     let bytes = [HEAD, TREE, &one, &one, &one].concat();
@@ -140,7 +140,7 @@ fn a_long_index_is_read_in_steps_of_doubling_size() {
 // The end of the tree, and the first block
 
 #[test]
-fn the_layout_states_the_positions_of_the_tree_and_the_first_block() {
+fn the_layout_contains_the_range_of_the_tree_and_the_offset_of_the_first_block() {
     let file = open([HEAD, TREE, b"   \n", &block(b"one").bytes()].concat());
     let layout = file.layout();
     assert_eq!(layout.tree, Some(33..head_len() as u64));
@@ -168,7 +168,7 @@ fn a_stray_block_magic_in_the_tree_invalidates_only_the_tree() {
 }
 
 #[test]
-fn an_invalid_tree_returns_the_same_error_each_time_and_blocks_stay_readable() {
+fn an_invalid_tree_always_causes_the_same_error_and_leaves_blocks_readable() {
     let file = open([HEAD, b"%YAML 1.1\n---\n{a: \n...\n", &block(b"one").bytes()].concat());
     let error = file.document().unwrap_err().to_string();
     assert_eq!(file.document().unwrap_err().to_string(), error);
@@ -548,7 +548,7 @@ fn strict_parsing_rejects_duplicate_keys() {
 }
 
 #[test]
-fn a_million_empty_blocks_are_counted_within_the_limit_on_blocks() {
+fn a_million_empty_blocks_are_counted_unless_the_limit_is_lower() {
     let blocks = block(b"").bytes().repeat(1_000_000);
     let bytes = Bytes::from([HEAD, TREE, &blocks].concat());
     let file = Asdf::from_bytes(bytes.clone()).unwrap();
@@ -565,7 +565,7 @@ fn a_million_empty_blocks_are_counted_within_the_limit_on_blocks() {
 
 // Damaged files of all kinds
 
-/// Returns the content of a file in a form that can be compared.
+/// Describes the content of a file as text, so that two files can be compared.
 fn summary(file: &Asdf) -> String {
     let blocks: Vec<_> = file
         .blocks()
@@ -609,7 +609,7 @@ fn the_varied_test_file_has_no_irregularity_except_a_legacy_checksum() {
 }
 
 #[test]
-fn a_small_file_is_read_in_one_piece() {
+fn a_small_file_is_read_with_a_single_read() {
     let bytes = Bytes::from(rich_file());
     let log = Arc::new(ReadLog::new(bytes.clone()));
     let file = Asdf::from_source(Arc::clone(&log) as Arc<dyn ReadAt>).unwrap();
@@ -618,7 +618,7 @@ fn a_small_file_is_read_in_one_piece() {
 }
 
 #[test]
-fn a_file_truncated_anywhere_opens_or_fails_with_an_error() {
+fn a_file_truncated_at_any_byte_causes_no_panic() {
     let bytes = rich_file();
     for len in 0..bytes.len() {
         for strictness in [Strictness::Lenient, Strictness::Strict, Strictness::Salvage] {
@@ -649,9 +649,10 @@ fn hostile_values_in_any_header_field_cause_no_panic() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Memory and other sources take different code paths, which must produce the same results.
+    /// Sources in memory and other sources are read by different code, which must produce the same
+    /// results.
     #[test]
-    fn a_mutated_file_causes_no_panic_and_reads_the_same_from_memory_and_another_source(
+    fn a_mutated_file_causes_no_panic_and_reads_the_same_from_any_source(
         changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..6),
         insert in proptest::option::of((any::<proptest::sample::Index>(), 1usize..70_000)),
         strictness in prop_oneof![Just(Strictness::Lenient), Just(Strictness::Salvage), Just(Strictness::Strict)],
