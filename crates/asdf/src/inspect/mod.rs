@@ -16,7 +16,7 @@ pub use verify::{CheckedBlock, Progress, VerifyOptions, VerifyReport};
 use crate::tree::Node;
 use crate::yaml::Token;
 
-/// Iterates over the children of a node. Each child knows the file that contains it.
+/// Iterates over the children of a node, each with its key or index.
 fn children(parent: Node<'_>) -> impl Iterator<Item = (Token<'_>, Node<'_>)> {
     let children = parent.yaml().children();
     children.map(move |(token, child)| (token, Node::new(parent.files(), child)))

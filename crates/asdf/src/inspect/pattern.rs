@@ -23,7 +23,7 @@ pub struct Pattern(Vec<Token>);
 
 #[derive(Clone, Debug)]
 enum Token {
-    /// `**`
+    /// The key `**`, which matches any number of keys.
     Any,
     Glob(String),
 }
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn wildcards_match_whole_characters_or_nothing() {
+    fn a_wildcard_matches_whole_characters_and_a_star_also_matches_nothing() {
         for (pattern, text, is_match) in [
             ("a", "a", true),
             ("a", "ab", false),

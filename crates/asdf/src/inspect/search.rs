@@ -14,8 +14,8 @@ use crate::error::Result;
 use crate::ndarray::datatype_name;
 use crate::yaml::{Content, NodeKind, Order, Walk};
 
-/// Maximum number of entries and items that are visited. Because of merge keys, a small file may have far more
-/// of them than a large file without merge keys.
+/// Maximum number of entries and items that are visited. The limit is necessary because merge keys
+/// can multiply the entries of a small file.
 const MAX_VISITED: u64 = 1 << 23;
 
 /// Maximum total length in bytes of the pointers that are found. Each pointer may be as long as the tree.
@@ -146,11 +146,11 @@ impl<'t> Search<'t> {
         self
     }
 
-    /// Restricts the search to nodes of a certain type, which can be named in three ways. The name may be a
-    /// Python type as printed by the asdf library, with or without the module: `int`, `float`, `str`, `bool`,
-    /// `NoneType`, `list`, `dict`, `NDArrayType` and so on. It may be `integer`, `string`, `boolean`, `null`,
-    /// `sequence`, `mapping` or `array`. Or it may be a tag or the last parts of a tag, with or without the
-    /// version. `*` matches any characters.
+    /// Restricts the search to nodes of a certain type. The name can be a Python type as printed by
+    /// the asdf library, with or without the module (`int`, `float`, `str`, `bool`, `NoneType`,
+    /// `list`, `dict`, `NDArrayType` and so on), a name used by this crate (`integer`, `string`,
+    /// `boolean`, `null`, `sequence`, `mapping`, `array` and so on), or a tag or its last parts,
+    /// with or without the version. `*` matches any characters.
     #[must_use]
     pub fn type_name(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
@@ -227,7 +227,7 @@ impl<'a> Node<'a> {
                 }
             }
             let is_collection = matches!(node.kind(), NodeKind::Sequence | NodeKind::Mapping);
-            // Neither the declaration nor the elements of an array are searched.
+            // Do not search the declaration and the elements of an array.
             if is_collection && !node.is_ndarray() && walk.is_new(node.id()) {
                 walk.open(children(node), progress);
             }
@@ -276,7 +276,8 @@ fn is_equal(node: Node<'_>, json: &Json) -> bool {
     }
 }
 
-/// Compares the number in a node with another number. Integers are compared exactly.
+/// Compares the number in a node with another number. Integers are compared exactly. Returns `None`
+/// if the node is not a number, or if one of the numbers is NaN.
 fn order(node: Node<'_>, number: &Number) -> Option<Ordering> {
     match number.as_i128().zip(node.as_i128()) {
         Some((number, found)) => Some(found.cmp(&number)),

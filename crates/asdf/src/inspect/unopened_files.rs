@@ -1,7 +1,8 @@
 //! Reporting external files that cannot be opened, with one diagnostic for each reason.
 //!
-//! An exploded file may refer to thousands of external files. If the external files were not copied along with
-//! the exploded file, a single message with their number is more useful than thousands of messages.
+//! An exploded file may refer to thousands of external files. If the external files were not copied
+//! along with the exploded file, a single message with their count is more useful than thousands of
+//! messages.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -24,7 +25,7 @@ pub(super) struct UnopenedFiles<'a>(HashMap<Option<String>, Group<'a>>);
 struct Group<'a> {
     /// The arrays in the order of the tree, each with the URI of its file.
     arrays: Vec<(String, Node<'a>)>,
-    /// The complete message about the first array, which is used if there is only one.
+    /// The complete message about the first array.
     message: String,
 }
 

@@ -56,7 +56,8 @@ pub struct VerifyReport {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CheckedBlock {
-    /// The path of the file that contains the block, or `None` if this is the checked file itself.
+    /// The path of the external file that contains the block, or `None` if the block is in the
+    /// checked file.
     pub path: Option<String>,
     /// Number of the block in its file, counted from 0.
     pub index: usize,
@@ -109,8 +110,8 @@ impl Asdf {
             let message = "the file contains neither a tree nor blocks; it may have been truncated";
             found.push(Diagnostic::new(Code::NoContent, Place::at(0), message));
         }
-        // Decoding and parsing have added diagnostics to the file. Remove diagnostics about bad blocks if there
-        // is now a more detailed one.
+        // Decoding and parsing have added diagnostics to the file. Remove a diagnostic about a bad
+        // block if `found` has a more detailed one for the same block.
         let mut diagnostics = self.diagnostics();
         let is_known = |diagnostic: &Diagnostic| {
             diagnostic.code == Code::BadBlock
@@ -179,7 +180,8 @@ fn check_tree(file: &Asdf, found: &mut Vec<Diagnostic>) {
         Ok(nodes) => nodes,
         Err(error) => return found.push(at_error(Code::BadTree, &error)),
     };
-    // If blocks are not at the offsets listed in the index, this has already been reported.
+    // If blocks are not at the offsets listed in the index, this explains missing blocks and has
+    // already been reported.
     let has_drifted = file.reports().sorted().iter().any(|d| d.code == Code::IndexDrift);
     let mut unopened = UnopenedFiles::default();
     for node in nodes {
@@ -208,7 +210,7 @@ fn check_node(node: Node<'_>) -> Result<()> {
     }
 }
 
-/// Converts an error about the tree to a diagnostic.
+/// Converts an error to a diagnostic with the position that the error states.
 fn at_error(code: Code, error: &Error) -> Diagnostic {
     let mut place = error.offset().map(Place::at).unwrap_or_default();
     if let ErrorKind::Yaml { line, column, .. } = *error.kind() {
@@ -217,7 +219,7 @@ fn at_error(code: Code, error: &Error) -> Diagnostic {
     Diagnostic::new(code, place, without_place(error))
 }
 
-/// Returns the message of an error about a node, without its position.
+/// Returns the message of an error, without the position in the file.
 fn without_place(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Yaml { message, .. } => message.clone(),

@@ -19,7 +19,7 @@ use crate::ndarray::{NdArray, Origin, Record, ScalarType, Slice, datatype_name};
 /// Number of bytes of each array that are compared at a time.
 const PIECE: u64 = 4 << 20;
 
-/// Maximum number of elements that are compared if they repeat the same bytes many times.
+/// Maximum number of elements that are compared if both arrays repeat the same bytes many times.
 const MAX_REPEATED: u64 = 1 << 24;
 
 /// The differences between the elements of two arrays.
@@ -33,11 +33,12 @@ pub struct ElementsDifference {
     /// Index of the first element that differs, in C order. It consists of one number per dimension, counted
     /// from 0.
     pub first: Vec<u64>,
-    /// The value in the first array of the first element that differs, or `--` if the value is masked.
+    /// Value of the first differing element in the first array, or `--` if it is masked.
     pub from: String,
-    /// The value in the second array of the first element that differs, or `--` if the value is masked.
+    /// Value of the first differing element in the second array, or `--` if it is masked.
     pub to: String,
-    /// The largest absolute difference, or `None` if the elements that differ are masked or not numbers.
+    /// The largest absolute difference, or `None` if all elements that differ are masked or not
+    /// numbers.
     pub largest: Option<f64>,
 }
 
@@ -100,8 +101,8 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Returns `true` if two arrays are the same view of compressed blocks with identical stored bytes. The
-    /// blocks need not be decoded then, which halves the time for comparing a file with a copy.
+    /// Returns `true` if two arrays are the same view of compressed blocks with identical stored
+    /// bytes. The blocks then need not be decoded, for example if a file is compared with a copy.
     fn is_same_block(&mut self, before: &NdArray<'_>, after: &NdArray<'_>) -> Result<bool> {
         let (Origin::Block(one), Origin::Block(two)) = (before.source(), after.source()) else {
             return Ok(false);
@@ -154,6 +155,7 @@ impl Run<'_, '_> {
 }
 
 /// Compares the elements of two arrays that have the same shape and whose elements are scalars.
+/// Returns `None` if all elements are equal.
 fn elements(
     tolerance: super::Tolerance,
     before: &NdArray<'_>,
@@ -273,14 +275,14 @@ fn index_of(shape: &[u64], place: u64) -> Vec<u64> {
     index
 }
 
-/// An iterator over the parts of a shape in C order. Each part has a limited number of elements. Yields the
-/// position of the first element of the part, and the slices that select the part.
+/// An iterator that divides a shape into pieces with a limited number of elements, in C order.
+/// Yields, for each piece, the position of its first element and the slices that select it.
 struct Pieces<'s> {
     shape: &'s [u64],
     /// The axis that is split into ranges. Axes before this one are split into single elements.
     axis: usize,
     rows: u64,
-    /// Number of elements in one row, which is one step along the axis.
+    /// Number of elements that have the same index along `axis` and all axes before it.
     row: u64,
     next: u64,
     total: u64,
@@ -335,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pieces_of_a_shape_cover_the_shape_in_order() {
+    fn the_pieces_of_a_shape_cover_all_elements_in_order() {
         for (shape, most) in [
             (&[][..], 1),
             (&[7], 3),

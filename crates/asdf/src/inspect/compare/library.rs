@@ -36,8 +36,8 @@ impl LibraryRecords {
                 records.add(extensions, extension);
             }
         }
-        // A list that contains only records is itself a record, and so is a history that contains only such a
-        // list.
+        // A list that contains only records is itself a record, and so is a history that contains
+        // nothing but this list.
         if extensions.kind() == NodeKind::Sequence
             && extensions.items().all(|item| records.contains(extensions, item))
         {

@@ -19,8 +19,8 @@ pub use array::ElementsDifference;
 use library::LibraryRecords;
 pub(super) use value::{shortened, shown};
 
-/// Maximum number of pairs of nodes to compare. Because of aliases and merge keys, a small tree may have far
-/// more of them than a large tree without these.
+/// Maximum number of pairs of nodes to compare. The limit is necessary because aliases and merge
+/// keys can multiply the pairs in a small tree.
 const MAX_PAIRS: u64 = 1 << 22;
 
 /// Maximum total length in bytes of the keys of nodes that may differ, and of the pointers to differences. Each
@@ -94,9 +94,9 @@ pub enum DifferenceKind {
     Added(String),
     /// Only the first tree contains the node, whose value is given in abbreviated form.
     Removed(String),
-    /// The values or their types differ.
+    /// The values or their types differ. Both values are given in abbreviated form.
     Value(String, String),
-    /// The tags differ.
+    /// The tags differ. `None` means that the node has no tag.
     Tag(Option<String>, Option<String>),
     /// The arrays have different types.
     Datatype(String, String),
@@ -174,9 +174,10 @@ impl Compare {
         self
     }
 
-    /// Ignores the records of the libraries that wrote the files: the key `asdf_library`, and the extensions in
-    /// the history whose software is one of these libraries. Such records differ whenever the same content was
-    /// written by a different program, or by a different version of the program.
+    /// Ignores the records of the libraries that wrote the files: the key `asdf_library`, and the
+    /// extensions in the history whose software is one of these libraries. These records differ
+    /// whenever the same content was written by a different program, or by a different version of
+    /// the program.
     #[must_use]
     pub fn ignore_library(mut self) -> Self {
         self.without_library = true;
@@ -216,8 +217,8 @@ struct Run<'r, 't> {
     compare: &'r Compare,
     /// The library records in the first and in the second tree.
     records: &'r [LibraryRecords; 2],
-    /// Whether a block of the first file has the same stored bytes as a block of the second file, by the
-    /// offsets of both.
+    /// Whether a block of the first file is intact and has the same stored bytes as a block of the
+    /// second file, by the offsets of the two blocks.
     same_blocks: HashMap<(u64, u64), bool>,
     take: &'r mut Take<'t>,
     pairs: u64,
@@ -231,7 +232,7 @@ struct Pair<'a, 'b> {
     progress: Vec<Progress>,
 }
 
-/// The traversal of pairs of collections. Each pair is compared once.
+/// A traversal of pairs of collections that visits each pair only once.
 type PairWalk<'a, 'b> =
     Walk<'a, (NodeId, NodeId), std::vec::IntoIter<(Token<'a>, Pair<'a, 'b>)>, ()>;
 

@@ -5,7 +5,7 @@ use super::number::Number;
 use crate::Node;
 use crate::yaml::{Content, NodeKind};
 
-/// Maximum number of characters of a value to display.
+/// Maximum number of characters to display of a value.
 const MAX_SHOWN: usize = 60;
 
 /// Returns `true` if two nodes are equal scalars. Numbers are compared within the tolerance. Scalars that are
@@ -57,7 +57,7 @@ pub(in crate::inspect) fn shown(node: Node<'_>) -> String {
     }
 }
 
-/// Truncates a long text.
+/// Truncates text that is longer than [`MAX_SHOWN`].
 pub(in crate::inspect) fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}..", &text[..end]),

@@ -45,7 +45,7 @@ pub(super) struct Checker<'s> {
     pub(super) found: Vec<Mismatch>,
     known: HashMap<Pair, PairState>,
     patterns: HashMap<String, Option<Regex>>,
-    /// The values of each `enum`, by the number of the document and the id of the node that contain it.
+    /// The values of each `enum`, identified by the number of its document and the id of its node.
     constants: HashMap<(usize, NodeId), Rc<Constants<'s>>>,
     defaults: Rc<Defaults<'s>>,
     max_steps: u64,
@@ -97,7 +97,8 @@ impl<'s> Checker<'s> {
         if schema.node.kind() != NodeKind::Mapping || is_reference(node) {
             return Ok(true);
         }
-        // Finding out whether a tagged sequence is an ordered mapping requires examining all of its items.
+        // Count each item of a tagged sequence as a step, because all items are examined to find
+        // out whether the sequence is an ordered mapping.
         let is_tagged_sequence = node.kind() == NodeKind::Sequence && node.tag().is_some();
         self.count(if is_tagged_sequence { 1 + node.len() as u64 } else { 1 })?;
         // A pair can only occur twice if there is an alias to the node or a reference to the schema.
@@ -197,7 +198,8 @@ impl<'s> Checker<'s> {
                 let message = scalars::none_of(node, value);
                 self.fail(Code::SchemaMismatch, node, schema, keyword, message)
             }
-            // Do not build a message if it would be discarded, because most alternatives do not match.
+            // Do not build messages that would be discarded, because most alternatives have another
+            // type.
             "type" if !self.reporting => Ok(scalars::is_of_type(node, schema.node, value)),
             "patternProperties" | "additionalProperties" => {
                 self.other_properties(node, schema, keyword, value)
@@ -327,8 +329,8 @@ impl<'s> Checker<'s> {
         self.fail(Code::SchemaMismatch, node, schema, keyword, message)
     }
 
-    /// Explains why a node matches none of several schemas. Includes the mismatch with each of them if these
-    /// are short.
+    /// Explains why a node matches none of several schemas. Includes the first mismatch with each
+    /// schema, unless there are many schemas or a mismatch is itself a list.
     fn none_of(
         &mut self,
         node: YamlNode<'_>,
@@ -360,7 +362,7 @@ impl<'s> Checker<'s> {
         Ok(message)
     }
 
-    /// Follows references, and then checks only keywords that do not contain other schemas.
+    /// Follows references, and then checks only a few keywords that do not contain other schemas.
     fn check_shallow(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<()> {
         let mut schema = schema;
         for _ in 0..8 {

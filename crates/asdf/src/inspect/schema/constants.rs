@@ -5,17 +5,17 @@ use std::collections::HashSet;
 use super::scalars::{is_equal, key};
 use crate::yaml::YamlNode;
 
-/// The number of steps that a comparison of two collections counts as.
+/// Number of steps to count for each comparison of two collections, times or byte strings.
 const STEPS_PER_COMPARISON: u64 = 8;
 
-/// Number of bytes of a scalar that count as one step when it is looked up.
+/// Number of bytes in a scalar that count as one step when the scalar is looked up.
 const BYTES_PER_STEP: usize = 256;
 
 /// The values of an `enum`. Scalars are looked up by value, so there may be any number of them.
 #[derive(Debug)]
 pub(super) struct Constants<'s> {
     scalars: HashSet<(u8, String)>,
-    /// Collections and times, which are compared one at a time.
+    /// Collections, times and bytes, which are compared one by one.
     others: Vec<YamlNode<'s>>,
 }
 

@@ -1,8 +1,8 @@
 //! Keys that have a default value in a schema.
 //!
-//! Up to version 1.5.0 of the standard, the reference implementation adds such keys to a tree before checking
-//! it, so they never count as missing. It finds them through `properties`, `items`, `allOf` and `$ref`, but not
-//! through alternatives.
+//! Up to version 1.5.0 of the standard, the reference implementation adds keys with a default to a
+//! tree before checking it, so they never count as missing. It finds the defaults through
+//! `properties`, `items`, `allOf` and `$ref`, but not through alternatives.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,8 +27,9 @@ pub(super) struct Defaults<'s> {
 }
 
 impl<'s> Defaults<'s> {
-    /// Finds the keys with defaults that are missing in the nodes of a file. Finds none if the file follows a
-    /// later version of the standard. Fails if this takes more than `max_steps` steps.
+    /// Finds the keys with defaults that are missing in the nodes of a file. Finds none if the file
+    /// follows a version of the standard after 1.5.0. Fails if the search takes more than
+    /// `max_steps` steps.
     pub(super) fn find(
         schemas: &'s Schemas,
         file: &Asdf,

@@ -83,7 +83,7 @@ impl Schemas {
                         descriptions.insert(node.id(), description);
                     }
                     let count = match node.kind() {
-                        // The nodes inside an array have no descriptions.
+                        // Do not describe the nodes inside an array.
                         _ if node.is_ndarray() => 0,
                         NodeKind::Mapping => usize::MAX,
                         _ => MAX_DESCRIBED,

@@ -49,7 +49,7 @@ pub(super) enum Type {
     String,
     Array,
     Object,
-    /// A date, or bytes.
+    /// A date or bytes, which match no name in `type`.
     Other,
     DateTime,
 }
@@ -131,7 +131,7 @@ pub(super) fn shown(node: YamlNode<'_>) -> String {
     }
 }
 
-/// Truncates a long text.
+/// Truncates text that is longer than [`MAX_QUOTED`].
 pub(super) fn cut(text: &str) -> String {
     match text.char_indices().nth(MAX_QUOTED) {
         Some((end, _)) => format!("{}..", &text[..end]),

@@ -37,7 +37,8 @@ struct TagSchemas {
     uris: Vec<String>,
 }
 
-/// Finds the schemas for the tags in a file. The extensions of the file determine which manifests are used.
+/// A lookup of the schemas for the tags in a file. The extensions that the file lists determine
+/// which manifests are used.
 #[derive(Debug)]
 pub(super) struct FileTags<'s> {
     schemas: &'s Schemas,
@@ -208,10 +209,10 @@ impl Schemas {
     }
 }
 
-/// A node in a schema.
+/// A node in a schema document.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'s> {
-    /// The index of the document.
+    /// The index of the document in [`Schemas`].
     pub(super) number: usize,
     /// The URI of the document, against which relative references are resolved.
     pub(super) uri: &'s str,
