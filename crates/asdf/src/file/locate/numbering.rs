@@ -96,10 +96,10 @@ impl IndexNumbers {
     /// exact matches, other entries may be slightly off if there are as many blocks as entries.
     pub(crate) fn exact(blocks: &[FoundBlock], gaps: &[usize], listed: &[u64]) -> Option<Self> {
         let first = blocks.first()?.offset;
-        let has_room = |&listed: &u64| {
+        let has_space = |&listed: &u64| {
             first.checked_sub(listed).is_some_and(|gap| gap >= BLOCK_HEADER_LEN as u64)
         };
-        let is_missing = listed.first().is_some_and(has_room) || !gaps.is_empty();
+        let is_missing = listed.first().is_some_and(has_space) || !gaps.is_empty();
         let is_in_order = listed.windows(2).all(|pair| pair[0] < pair[1]);
         let offsets: Vec<u64> = blocks.iter().map(|block| block.offset).collect();
         let known = offsets.iter().filter(|offset| listed.binary_search(offset).is_ok()).count();

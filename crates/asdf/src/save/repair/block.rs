@@ -122,8 +122,9 @@ pub(super) fn examine(
     }
     let missing = if is_cut && reason.is_some() { missing_len(&header, len) } else { 0 };
     // Keep the unused space after the data if it lies before the next block.
-    let room = header.next_offset().filter(|&next| next <= end && next >= stored.end && !is_cut);
-    let copied = start..room.unwrap_or(stored.end);
+    let allocated_end =
+        header.next_offset().filter(|&next| next <= end && next >= stored.end && !is_cut);
+    let copied = start..allocated_end.unwrap_or(stored.end);
     header.used_size = len;
     header.allocated_size = copied.end - copied.start;
     if !header.is_compressed() {

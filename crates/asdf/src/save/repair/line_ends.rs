@@ -214,9 +214,9 @@ impl Piece<'_> {
         self.range.end - self.range.start
     }
 
-    /// Finds the conversion that restores the piece to `wanted` bytes. `room` is the number of bytes that
+    /// Finds the conversion that restores the piece to `wanted` bytes. `max_replaced` is the number of bytes that
     /// replaced pieces may still use in memory.
-    fn solve(&self, wanted: u64, room: u64) -> Result<Solved> {
+    fn solve(&self, wanted: u64, max_replaced: u64) -> Result<Solved> {
         let len = self.len();
         let added = i64::try_from(i128::from(len) - i128::from(wanted)).unwrap_or(i64::MAX);
         if added == 0 {
@@ -232,7 +232,7 @@ impl Piece<'_> {
         let all = if added > 0 { pairs } else { singles };
         let unsolved = Unsolved { added, is_likely: all >= added.unsigned_abs() };
         // For text, the exact line ends do not matter.
-        if !self.is_block || !unsolved.is_likely || len > MAX_PIECE || wanted > room {
+        if !self.is_block || !unsolved.is_likely || len > MAX_PIECE || wanted > max_replaced {
             return Ok(Err(unsolved));
         }
         let bytes = self.source.bytes_at(self.range.start, usize::try_from(len).unwrap_or(0))?;
@@ -267,7 +267,7 @@ impl Piece<'_> {
     }
 
     /// Like [`Self::solve`], but for the last block, whose length is only known from its header.
-    fn solve_last(&self, room: u64) -> Result<Solved> {
+    fn solve_last(&self, max_replaced: u64) -> Result<Solved> {
         let len = usize::try_from(self.len().min(4 * BLOCK_HEADER_LEN as u64)).unwrap_or(0);
         let head = self.source.bytes_at(self.range.start, len)?;
         let heads =
@@ -279,7 +279,7 @@ impl Piece<'_> {
             if wanted > 2 * self.len() || self.len() > wanted.saturating_mul(2) {
                 continue;
             }
-            match self.solve(wanted, room)? {
+            match self.solve(wanted, max_replaced)? {
                 Ok(solved) => return Ok(Ok(solved)),
                 Err(unsolved) => failed = failed.or(Some(unsolved)),
             }

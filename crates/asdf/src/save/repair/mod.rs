@@ -269,7 +269,7 @@ impl Kept {
 }
 
 /// Returns `true` if all bytes in a range of the old file are allowed.
-fn holds_only(file: &Asdf, bytes: Range<u64>, is_allowed: impl Fn(u8) -> bool) -> Result<bool> {
+fn contains_only(file: &Asdf, bytes: Range<u64>, is_allowed: impl Fn(u8) -> bool) -> Result<bool> {
     let source = file.source();
     for piece in source.pieces(bytes, source.preferred_piece()) {
         if !piece?.iter().all(|&byte| is_allowed(byte)) {

@@ -161,5 +161,5 @@ impl NumberedBlocks {
 }
 
 fn is_zero(file: &Asdf, bytes: Range<u64>) -> Result<bool> {
-    super::holds_only(file, bytes, |byte| byte == 0)
+    super::contains_only(file, bytes, |byte| byte == 0)
 }

@@ -222,5 +222,5 @@ pub(super) fn padding(file: &Asdf, first: Option<u64>) -> Result<Option<Range<u6
 
 /// Returns `true` if a range contains nothing but padding: spaces, line ends and NULs.
 pub(super) fn is_padding(file: &Asdf, bytes: Range<u64>) -> Result<bool> {
-    super::holds_only(file, bytes, locate::is_padding)
+    super::contains_only(file, bytes, locate::is_padding)
 }
