@@ -64,7 +64,7 @@ pub(super) struct Encoded {
     digest: Option<Digest>,
 }
 
-/// Computes checksums on other threads while data is being written.
+/// Threads that compute checksums while data is being written.
 pub(super) struct Checksums<'a> {
     pub(super) spawn: &'a dyn Fn(Task),
     /// Receives each digest, together with the file offset of the checksum field.
@@ -144,7 +144,8 @@ impl Content<'_> {
         }
     }
 
-    /// Writes the data in pieces. Computes its digest at the same time if blocks have checksums.
+    /// Writes the data in pieces and returns its sizes. Also returns the digest if the options
+    /// require checksums.
     fn write_data<S: Sink>(&self, out: &mut Output<S>, options: BlockOptions) -> Result<Written> {
         let start = out.position();
         let mut hasher = options.checksum.then(|| Algorithm::Md5.hasher());

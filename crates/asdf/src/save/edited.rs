@@ -1,5 +1,5 @@
-//! The result of edits: the new tree text, the new blocks, and the plan by which the edited file is derived
-//! from the existing one.
+//! The result of edits: the new tree text, the new blocks, and the plan that derives the edited
+//! file from the existing one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -29,28 +29,30 @@ pub(super) struct EditedFile<'a> {
     pub(super) file: &'a Asdf,
     /// The edited tree.
     pub(super) edited: &'a TreeText,
-    /// The edited tree with rewritten sources, if the edits change the number of blocks.
+    /// The edited tree without negative block numbers, if they had to be replaced because the
+    /// number of blocks changes.
     pub(super) resolved: Option<TreeText>,
     /// The tree text in the existing file.
     pub(super) before: &'a str,
     /// The data of new blocks, by block number.
     pub(super) blocks: &'a BTreeMap<usize, ArrayData>,
-    /// Numbers of the blocks whose arrays were removed.
+    /// Numbers of the blocks that no array uses any more.
     pub(super) dropped: BTreeSet<usize>,
     /// Whether the existing file is changed in place, so that blocks keep their offsets.
     pub(super) in_place: bool,
 }
 
-/// The range of the tree in the existing file, and the end of the space after it: the first block or the end of
-/// the file.
+/// The range of the tree in the existing file, and the end of the space after the tree, at which
+/// the first block begins or the file ends.
 pub(super) struct TreeSpace {
     pub(super) tree: Range<u64>,
     pub(super) end: u64,
-    /// The bytes after the tree, if they consist only of spaces, tabs, line ends and zeros.
+    /// The bytes after the tree, or `None` if there are too many or if they contain anything but
+    /// spaces, tabs, line ends and zeros.
     padding: Option<Vec<u8>>,
 }
 
-/// The blocks of a file that has no gaps between them.
+/// The block headers of a file without gaps between its blocks.
 struct ContiguousBlocks {
     headers: Vec<BlockHeader>,
     /// The largest alignment in bytes that all blocks share.
@@ -97,8 +99,8 @@ impl EditedFile<'_> {
         Ok(TreeSpace { tree, end, padding })
     }
 
-    /// Plans the edited file. Planning an in-place change fails if the tree does not fit before the first
-    /// block.
+    /// Returns the plan of the edited file. Fails if the file must be changed in place, but the
+    /// tree does not fit before the first block.
     pub(super) fn plan(&self) -> Result<FilePlan<'_>> {
         let space = self.space()?;
         if self.changes_blocks() {
@@ -108,12 +110,13 @@ impl EditedFile<'_> {
         }
     }
 
-    /// Adds everything before the first block. If the first block moves, it moves by a multiple of `align`.
+    /// Adds everything before the first block to a plan. If the first block moves, it moves by a
+    /// multiple of `align`.
     fn head<'p>(&'p self, plan: &mut FilePlan<'p>, space: &TreeSpace, align: u64) -> Result<()> {
         let layout = self.file.layout();
         plan.copy(0..space.tree.start);
         if layout.tree.is_none() && space.tree.start > 0 {
-            // The header line of a file without a tree may have no line end.
+            // Add the line end, which the header line of a file without a tree may lack.
             let last = self.file.source().bytes_at(space.tree.start - 1, 1)?;
             if *last != *b"\n" {
                 plan.bytes(&b"\n"[..]);
@@ -152,9 +155,9 @@ impl EditedFile<'_> {
         Ok(())
     }
 
-    /// Returns `true` if blocks should keep their offsets, provided that the tree fits before them. In a new
-    /// file, blocks move if the edited tree is more than a page shorter, which avoids a large amount of
-    /// padding.
+    /// Returns `true` if blocks should keep their offsets, provided that the tree fits before them.
+    /// In a new file, blocks move if the edited tree is more than a page shorter, to avoid a large
+    /// amount of padding.
     fn fits(&self, space: &TreeSpace) -> bool {
         let old_len = space.tree.end - space.tree.start;
         self.in_place || old_len.saturating_sub(self.text().text().len() as u64) <= PAGE
@@ -220,8 +223,8 @@ impl EditedFile<'_> {
         Ok(plan)
     }
 
-    /// Copies a block. If the block extends past the end of the file, the allocated size in the copied header
-    /// is reduced to the bytes that exist.
+    /// Adds a copy of a block to a plan. If the block extends past the end of the file, the
+    /// allocated size in the copied header is reduced to the bytes that exist.
     fn copy_block(&self, plan: &mut FilePlan<'_>, old: &BlockHeader) -> Result<()> {
         let file_len = self.file.layout().file_len;
         let end = old.next_offset().unwrap_or(file_len);
@@ -256,7 +259,8 @@ impl EditedFile<'_> {
         });
         let is_index = layout.index.as_ref().is_some_and(|index| index.offset == end);
         if !is_index && self.has_content(end)? {
-            let message = "the bytes after the last block are not a block: repair the file first";
+            let message = "the bytes after the last block are neither zeros nor an index: repair \
+                           the file first";
             return Err(Error::unwritable(format!("offset {end}: {message}")));
         }
         let align = headers.iter().map(alignment_of).min().unwrap_or(ALIGN);

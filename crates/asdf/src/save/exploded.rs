@@ -49,19 +49,21 @@ pub(super) fn is_special(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file())
 }
 
-/// New block files, written before the tree that refers to them. They are removed on drop.
+/// New block files, written before the tree that refers to them. They are removed on drop, unless
+/// [`Self::keep`] is called.
 #[derive(Default)]
 pub(super) struct NewFiles(Vec<PathBuf>);
 
 impl NewFiles {
     pub(super) fn commit(&mut self, files: Vec<AtomicFile>) -> Result<()> {
-        // Do not register a file that replaces an existing one, because removing it would lose both.
+        // Do not register a file that replaces an existing one, because removing it would lose both
+        // files.
         let new = files.iter().map(AtomicFile::target);
         self.0.extend(new.filter(|path| fs::symlink_metadata(path).is_err()).map(Path::to_owned));
         Ok(AtomicFile::commit_all(files)?)
     }
 
-    /// Keeps the files, because the tree that refers to them will be written.
+    /// Keeps the files. Call this before the tree that refers to them is written.
     pub(super) fn keep(mut self) {
         mem::take(&mut self.0);
     }

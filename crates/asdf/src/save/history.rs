@@ -41,7 +41,7 @@ impl Editor {
     }
 }
 
-/// Returns the pointer and the value to set in order to add an entry.
+/// Returns a pointer, and the value to set at that pointer in order to add an entry to the history.
 fn placed(
     history: Option<YamlNode<'_>>,
     entry: Value,

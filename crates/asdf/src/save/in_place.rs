@@ -1,7 +1,8 @@
 //! Changing an existing file in place, under a journal.
 //!
-//! While the journal exists, readers that use this crate reconstruct the old content from it. If the change is
-//! interrupted, the next command that opens the file for writing rolls it back.
+//! While the journal exists, readers that use this crate reconstruct the old content from it. If
+//! the change is interrupted, the next program that uses this crate to open the file for writing
+//! rolls the change back.
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -23,7 +24,7 @@ pub(super) struct InPlace<'a> {
     plan: FilePlan<'a>,
     /// The ranges of the old file that are overwritten with bytes known in advance, together with these bytes.
     overwritten: Vec<(Range<u64>, Vec<u8>)>,
-    /// The offset after which the entire file is overwritten.
+    /// The offset from which all bytes of the file are overwritten.
     rest: u64,
 }
 

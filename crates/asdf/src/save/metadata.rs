@@ -35,7 +35,8 @@ fn put(root: &mut Mapping, key: &str, value: Option<Value>, is_copy: bool) {
     }
 }
 
-/// Returns the history in the form that the standard requires, with the new entries and extensions appended.
+/// Returns the history in the form that the chosen version of the standard requires, with the new
+/// entries and extensions appended.
 fn history(old: Option<Value>, options: &WriteOptions) -> Option<Value> {
     let take = |mapping: &mut Mapping, key: &str| mapping.remove(key).unwrap_or_default();
     let (mut extensions, mut entries, mut others) = match old {
@@ -62,7 +63,7 @@ fn history(old: Option<Value>, options: &WriteOptions) -> Option<Value> {
     (!history.is_empty()).then(|| history.into())
 }
 
-/// Appends items to a list. If the list is null, it is created.
+/// Appends items to a list. Creates the list if the value is null.
 fn append(list: &mut Value, more: impl ExactSizeIterator<Item = Value>) {
     if more.len() == 0 {
         return;

@@ -25,7 +25,7 @@ use crate::yaml::{Integer, YamlNode};
 /// The version of the standard that introduced `float16` and restricted the types of keys.
 const FLOAT16: Version = Version::new(1, 6, 0);
 
-/// A tree in which each array has a block number, together with the blocks.
+/// A tree whose arrays have block numbers unless they are inline, together with the blocks.
 pub(crate) struct NumberedTree<'a> {
     tree: Tree,
     pub(super) blocks: Vec<Content<'a>>,
@@ -98,8 +98,9 @@ impl<'a> NumberedTree<'a> {
         })
     }
 
-    /// Prepares part of a file's tree. Its block numbers refer to the blocks of the file. The first new array
-    /// gets the block number `reused`, if given; all others are numbered from `next` on.
+    /// Prepares a new part of a file's tree. Block numbers in this part refer to the blocks of the
+    /// file. The first new array gets the block number `reused`, if given; all others are numbered
+    /// from `next` on.
     #[cfg(any(unix, windows))]
     pub(crate) fn of_part(
         part: &Tree,
@@ -239,7 +240,8 @@ fn copied<'a>(block: Block<'a>, options: &WriteOptions) -> Result<Content<'a>> {
     })
 }
 
-/// Returns the core tag of this name in a version of the standard. Fails if that version lacks the tag.
+/// Returns the newest core tag with this name that a version of the standard defines. Fails if the
+/// version of the standard has no tag with this name.
 fn core_tag(name: &str, standard: Version) -> Result<String> {
     let uri = format!("{CORE_PREFIX}{name}");
     let versions = TagUri { version: None, ..TagUri::new(&uri) };
@@ -252,7 +254,8 @@ fn core_tag(name: &str, standard: Version) -> Result<String> {
     }
 }
 
-/// Returns the `source` entry if the value is the node of an array in a file.
+/// Returns the `source` entry of a value that describes an array in a file, or `None` for other
+/// values.
 fn source_of(value: &mut Value) -> Option<&mut Value> {
     let is_array = value.is_ndarray();
     value.as_mapping_mut().filter(|_| is_array)?.get_mut("source")
@@ -266,7 +269,7 @@ fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<us
     let mut used = BTreeSet::new();
     for value in tree.values() {
         match value.source() {
-            // The source refers to the block that will be appended.
+            // This source refers to the block that will be appended.
             Some(Source::Block(BlockRef::LAST)) if streamed => {}
             Some(Source::Block(block)) => {
                 used.insert(blocks.by_source(block)?.index());
@@ -319,7 +322,8 @@ impl Places<'_, '_> {
             if uri.is_known_core() {
                 match core_tag(uri.name, standard) {
                     Ok(tag) => tagged.tag = tag,
-                    // In a copy, keep the tag. It has already been reported when the original was read.
+                    // In a copy, keep a tag that the standard lacks. It was already reported when
+                    // the original was read.
                     Err(_) if self.origin.is_some() => {}
                     Err(error) => return Err(error),
                 }

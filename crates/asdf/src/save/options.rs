@@ -13,7 +13,7 @@ use crate::tree::metadata::{ExtensionMetadata, HistoryEntry, Software};
 /// The maximum amount of padding after a tree, in bytes, both when writing and when editing.
 pub(super) const MAX_PADDING: u64 = 64 << 20;
 
-/// The time to wait while another process is changing a file.
+/// The default time to wait while another process is changing a file.
 #[cfg(any(unix, windows))]
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 

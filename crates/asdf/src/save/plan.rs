@@ -1,4 +1,4 @@
-//! Planning a file part by part, and writing the plan.
+//! Planning a file part by part, and writing the file according to the plan.
 //!
 //! Every file that this crate writes goes through a [`FilePlan`]:
 //!
@@ -40,13 +40,13 @@ pub(super) enum Part<'a> {
     Padding(u64),
     /// The complete header of a block.
     Header(Vec<u8>),
-    /// A block to encode. With `next`, zeros are appended until the offset is congruent to `next` modulo the
-    /// alignment, so that copied blocks after it stay aligned.
+    /// A block to encode. If `next` is set, zeros are appended until the offset is congruent to
+    /// `next` modulo the alignment, so that the blocks copied after this one stay aligned.
     Block {
         content: Content<'a>,
         next: Option<u64>,
     },
-    /// An index of all preceding blocks, omitted if there are none.
+    /// An index of all preceding blocks, which is omitted if there are no blocks.
     Index,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct FilePlan<'a> {
     pub(super) block_options: BlockOptions,
 }
 
-/// Properties of a file after writing it.
+/// Properties of a written file.
 pub(super) struct Written {
     pub(super) len: u64,
     /// Offsets of all blocks in bytes.

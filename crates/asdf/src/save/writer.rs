@@ -172,9 +172,10 @@ impl<'a> Writer<'a> {
         Ok(plan.write(Stream { out, existing: None })?.into())
     }
 
-    /// Writes the tree to `path`, and each block to its own file next to it: `name0000.asdf` for `name.asdf`.
-    /// Existing files with such names are replaced. A number is skipped if the file with that number exists but
-    /// is not a regular file, or if the tree or the existing file at `path` refers to it.
+    /// Writes the tree to `path`, and each block to its own file next to it: `name0000.asdf` for
+    /// `name.asdf`. Existing files with these names are replaced. A number is skipped if the file
+    /// with that number exists but is not a regular file, or if the tree or the existing file at
+    /// `path` refers to it.
     ///
     /// All files are completed before they get their names: first the block files, then the tree. Finally,
     /// block files that only the old tree used are removed. An interruption at any point therefore leaves

@@ -140,9 +140,10 @@ impl Editor {
     /// Applies the changes to a storage instead of the opened file. This is meant for files outside
     /// the file system, and for simulating interrupted changes.
     ///
-    /// The storage must contain the same bytes as [`Self::file`]. Returns the method that was used. Changes
-    /// that require a new file are rejected, because only [`Self::write_to`] can write one.
-    /// [`EditOptions::in_place`](crate::save::EditOptions::in_place) avoids such changes if possible.
+    /// The storage must contain the same bytes as [`Self::file`]. Returns the method that was used.
+    /// Changes that require a new file are rejected, because only [`Self::write_to`] can write one.
+    /// If [`EditOptions::in_place`](crate::save::EditOptions::in_place) is set, the editor avoids
+    /// these changes if possible.
     ///
     /// ```
     /// use asdf::save::{EditOptions, Method};

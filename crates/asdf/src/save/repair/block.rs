@@ -14,7 +14,7 @@ use crate::file::blocks::{Block, ChecksumVerdict, digest_of, has_checksum};
 use crate::file::locate::numbering::Numbered;
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 
-/// The form of a block in the new file.
+/// The form in which a block is written to the new file.
 pub(super) enum State {
     /// The block is lost and replaced by an empty one.
     Missing,
@@ -29,7 +29,8 @@ pub(super) struct Examined {
     pub(super) reason: Option<Reason>,
     /// A note about a problem that has been repaired.
     pub(super) note: Option<Diagnostic>,
-    /// The stored bytes of the block in the old file.
+    /// The range of the stored bytes in the old file. If the block is lost, the range includes the
+    /// header.
     pub(super) bytes: Range<u64>,
     /// The number of stored bytes that are missing.
     pub(super) missing: u64,

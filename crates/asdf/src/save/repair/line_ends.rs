@@ -38,11 +38,12 @@ use crate::file::locate::{
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 use crate::options::OpenOptions;
 
-/// Maximum size in bytes of a piece for which combinations are tried, and maximum number of bytes hashed for
-/// it.
+/// Maximum size in bytes of a piece for which combinations of line ends are tried, and maximum
+/// number of bytes that are hashed to try them.
 const MAX_PIECE: u64 = 16 << 20;
 const MAX_HASHED: u64 = 1 << 30;
-/// Maximum total size in bytes of the pieces that are restored by trying combinations. They are kept in memory.
+/// Maximum total size in bytes of the pieces that are restored by trying combinations of line ends.
+/// These pieces are kept in memory.
 const MAX_REPLACED: u64 = 64 << 20;
 
 /// A file with its original line ends restored.
@@ -54,7 +55,7 @@ pub(super) struct Undone {
     pub(super) damaged: Vec<(u64, BlockError)>,
 }
 
-/// Undoes a line-end conversion if the index gives evidence of one.
+/// Undoes a line-end conversion if the index shows that there was one.
 pub(super) fn undo(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Undone> {
     let as_is = |source| Undone { source, note: None, damaged: Vec::new() };
     let mut ends = CachedSource::new(Arc::clone(&source), true);
@@ -122,7 +123,7 @@ fn undone(first: u64, bytes: u64, what: &str) -> Diagnostic {
     super::mended(Code::IndexDrift, first, message)
 }
 
-/// Undoes the conversion in each piece for which there is proof of it.
+/// Undoes the conversion in each piece of the file for which there is proof of a conversion.
 fn by_pieces(source: Arc<dyn ReadAt>, drift: &DriftedBlocks, index: u64) -> Result<Undone> {
     let has_drifted = drift.message().is_some();
     // The current and the original offset of each piece.
@@ -159,7 +160,8 @@ fn by_pieces(source: Arc<dyn ReadAt>, drift: &DriftedBlocks, index: u64) -> Resu
                 start += was;
             }
             Err(Unsolved { added, is_likely }) => {
-                // If blocks have not moved, something else explains the bytes after the last block.
+                // If no block has moved, do not report a conversion: a wrong length then has
+                // another cause, such as stray bytes after the last block.
                 if number > 0 && has_drifted && (is_likely || added < 0) {
                     damaged.push((start, BlockError::Drifted { added }));
                 }
@@ -169,7 +171,7 @@ fn by_pieces(source: Arc<dyn ReadAt>, drift: &DriftedBlocks, index: u64) -> Resu
         }
     }
     if changed == 0 {
-        // If nothing was converted, surplus bytes may simply be stray bytes between two blocks.
+        // If no conversion was undone, surplus bytes may simply be stray bytes between two blocks.
         let is_shorter =
             |error: &BlockError| matches!(error, BlockError::Drifted { added } if *added < 0);
         damaged.retain(|(_, error)| is_shorter(error));
@@ -205,7 +207,7 @@ type Solved = std::result::Result<(View, u64), Unsolved>;
 struct Unsolved {
     /// The number of surplus bytes, which is negative if bytes are missing.
     added: i64,
-    /// Whether the piece has enough line ends to explain the difference.
+    /// Whether the piece has enough line ends to explain the difference in length.
     is_likely: bool,
 }
 
@@ -231,7 +233,7 @@ impl Piece<'_> {
         }
         let all = if added > 0 { pairs } else { singles };
         let unsolved = Unsolved { added, is_likely: all >= added.unsigned_abs() };
-        // For text, the exact line ends do not matter.
+        // Only try combinations for blocks, because the exact line ends of text do not matter.
         if !self.is_block || !unsolved.is_likely || len > MAX_PIECE || wanted > max_replaced {
             return Ok(Err(unsolved));
         }
@@ -289,7 +291,7 @@ impl Piece<'_> {
         Ok(failed.map_or(Ok((View::AsStored, self.len())), Err))
     }
 
-    /// Counts the LFs that follow a CR, and the LFs that do not.
+    /// Returns the number of LFs that follow a CR, and the number of LFs that do not.
     fn count(&self) -> Result<(u64, u64)> {
         let (mut pairs, mut singles) = (0, 0);
         let mut before = 0;
@@ -305,7 +307,7 @@ impl Piece<'_> {
     }
 }
 
-/// Returns the length in bytes of the block that begins with these bytes.
+/// Returns the length in bytes of the block that begins with these bytes, including its header.
 fn block_len(bytes: &[u8]) -> Option<u64> {
     let header = BlockHeader::parse(bytes.get(..BLOCK_HEADER_LEN)?, 0, u64::MAX).ok()?;
     header.next_offset()

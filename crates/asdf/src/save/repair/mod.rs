@@ -5,7 +5,7 @@
 //! | an index that is missing, stale, truncated or not a list | all blocks; the index is rewritten |
 //! | stray bytes between or after the blocks, or before the tree | everything else |
 //! | a truncated file | intact blocks, and the rest of the last block with its original checksum |
-//! | a block with a broken header, a gap | the other blocks, with their numbers |
+//! | a block with a broken header, or a gap between blocks | the other blocks, with their numbers |
 //! | nonsensical sizes in a header | the data up to the next block |
 //! | a checksum of the decoded data, as computed by old writers | the data, with a correct checksum |
 //! | converted line ends in text and data | all parts whose restoration is confirmed by the index and checksums |
@@ -140,8 +140,8 @@ impl RecoverReport {
 /// Writes a valid file with everything that can be recovered from a damaged one, starting at the current
 /// position of the sink.
 ///
-/// Memory use depends on the tree and the number of blocks, not on their data. See [the module](self) for an
-/// example.
+/// Memory use depends on the size of the tree and the number of blocks, not on the size of the
+/// blocks. See [the module](self) for an example.
 ///
 /// # Errors
 ///
@@ -239,7 +239,8 @@ struct Kept {
 }
 
 impl Kept {
-    /// Begins with the part before the blocks, which ends at `content_end` in the old file.
+    /// Creates a record without blocks, in which the bytes before `content_end` in the old file are
+    /// known.
     fn new(content_end: u64) -> Self {
         let known = std::iter::once(0..content_end).collect();
         Self { is_streamed: false, lens: Vec::new(), known }
@@ -268,7 +269,7 @@ impl Kept {
     }
 }
 
-/// Returns `true` if all bytes in a range of the old file are allowed.
+/// Returns `true` if `is_allowed` accepts all bytes in a range of the old file.
 fn contains_only(file: &Asdf, bytes: Range<u64>, is_allowed: impl Fn(u8) -> bool) -> Result<bool> {
     let source = file.source();
     for piece in source.pieces(bytes, source.preferred_piece()) {

@@ -77,10 +77,10 @@ pub(super) fn number_blocks(
     Ok(NumberedBlocks { blocks, starts, index: offset, file_len })
 }
 
-/// Removes blocks whose magic bytes occur by chance. Such a block has an implausible header, its data does
-/// not end at a boundary, and a reliable index does not list it. Does nothing if no array refers to a block,
-/// if an array counts from the end, or if the number of remaining blocks differs from the number of blocks that
-/// arrays refer to.
+/// Removes blocks whose magic bytes occur by chance. The header of each removed block is
+/// implausible, its data does not end at a boundary, and a reliable index does not list it. Does
+/// nothing if no array refers to a block, if an array counts from the end, or if the number of
+/// remaining blocks differs from the number of blocks that arrays refer to.
 fn drop_false_magics(
     blocks: &mut Vec<FoundBlock>,
     arrays: &[ArrayUse],
@@ -139,7 +139,8 @@ impl NumberedBlocks {
         next.into_iter().chain(index).fold(self.file_len, u64::min)
     }
 
-    /// Returns the ranges of the old file that are neither known, nor part of the index, nor zeros.
+    /// Returns the ranges of the old file that are neither in `known`, nor part of the index, nor
+    /// zeros.
     pub(super) fn removed(
         &self,
         mut known: Vec<Range<u64>>,

@@ -35,7 +35,7 @@ struct Piece {
     len: u64,
     stored: Range<u64>,
     view: View,
-    /// For each step of stored bytes, the corresponding offset in the converted piece.
+    /// For every [`STEP`] stored bytes, the corresponding offset in the converted piece.
     table: Vec<u64>,
 }
 
@@ -74,7 +74,7 @@ impl Pieces {
         Ok(pieces)
     }
 
-    /// Reads and converts one step of a piece.
+    /// Reads and converts the stored bytes of a piece that belong to one table entry.
     fn converted(&self, piece: &Piece, step: u64) -> binio::Result<Vec<u8>> {
         let start = piece.stored.start + step * STEP;
         let end = piece.stored.end.min(start + STEP);
@@ -92,7 +92,8 @@ impl Pieces {
         })
     }
 
-    /// Reads from a piece into the beginning of `buffer` and returns the number of bytes read.
+    /// Reads from offset `at` of a piece into the beginning of `buffer` and returns the number of
+    /// bytes read.
     fn read(&self, piece: &Piece, at: u64, buffer: &mut [u8]) -> binio::Result<usize> {
         let left = usize::try_from(piece.len - at).unwrap_or(usize::MAX).min(buffer.len());
         let buffer = &mut buffer[..left];

@@ -121,7 +121,7 @@ fn without_end(file: &Asdf, head: Vec<u8>, directive: &[u8]) -> Text {
     let mut shorter = text;
     for _ in 0..MAX_TRIES {
         if shorter.is_empty() {
-            // Nothing is left of the tree.
+            // All lines have been dropped, so the entire tree is lost.
             let lost = Some(lost(file, 0, &cut()));
             return Text { bytes: head, arrays: Vec::new(), lost };
         }
@@ -154,7 +154,7 @@ fn before_last_line(text: &[u8]) -> &[u8] {
     &text[..end]
 }
 
-/// Returns the text with a document end line appended.
+/// Returns the text with the line `...` appended.
 fn ended(text: &[u8]) -> Vec<u8> {
     let break_ = if text.is_empty() || text.ends_with(b"\n") { &b""[..] } else { b"\n" };
     [text, break_, DOCUMENT_END].concat()
@@ -168,7 +168,7 @@ fn parse(file: &Asdf, text: &[u8]) -> Result<Document> {
     Document::parse(text, &options, &mut Vec::new())
 }
 
-/// Describes the loss of the tree from the byte `from` to its end.
+/// Describes the loss of the tree from its byte `from` to its end.
 fn lost(file: &Asdf, from: usize, reason: &Error) -> Loss {
     let tree = file.layout().tree.clone().unwrap_or_default();
     let bytes = tree.start + from as u64..tree.end;
