@@ -114,8 +114,8 @@ impl<'a> TagUri<'a> {
     }
 }
 
-/// Returns the name of a core tag in a version that this crate knows: `ndarray` for
-/// `tag:stsci.edu:asdf/core/ndarray-1.1.0`.
+/// Returns the name of a core tag, such as `ndarray` for `tag:stsci.edu:asdf/core/ndarray-1.1.0`.
+/// Returns `None` for any other tag, and for a version that this crate does not know.
 pub fn core_name(tag: &str) -> Option<&str> {
     let rest = tag.strip_prefix(CORE_PREFIX)?;
     let dash = rest.bytes().rposition(|byte| byte == b'-')?;

@@ -14,11 +14,11 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Version {
-    /// The first number.
+    /// The first number, such as 1 in `1.6.0`.
     pub major: u32,
-    /// The second number.
+    /// The second number, such as 6 in `1.6.0`.
     pub minor: u32,
-    /// The third number.
+    /// The third number, such as 0 in `1.6.0`.
     pub patch: u32,
 }
 

@@ -72,7 +72,7 @@ fn open_unmasked<'a>(
         None => Strided::packed(shape.clone(), Order::C, header.offset, itemsize, len),
     };
     let layout = match layout_in(len) {
-        // If the block is truncated, open the array anyway; only reading the missing elements will fail.
+        // Open an array in a truncated block anyway. Only reading the missing elements will fail.
         Err(binio::array::ElementsError::Outside { .. })
             if files.root.options().strictness == Strictness::Salvage =>
         {
@@ -111,8 +111,8 @@ fn open_inline<'a>(
     array(read.elements, inferred.datatype.clone(), mask)
 }
 
-/// Returns the data of an array and the size of the data in bytes. The block may be in this file or in an
-/// external one.
+/// Returns the data of an array and the size of the data in bytes. The block may be in the current
+/// file or in an external file.
 fn find_block<'a>(files: Files<'a>, source: &Source<'_>) -> Result<(ArrayData<'a>, u64)> {
     let (block, other) = match source {
         Source::File(uri) => {
@@ -183,7 +183,7 @@ pub(super) fn describe(file: &crate::Asdf, node: YamlNode<'_>) -> Result<ArrayDe
     Ok(ArrayDescription { dtype: datatype.descr_json().to_string(), shape })
 }
 
-/// Returns a one-word description of an error.
+/// Returns the kind of an error as one word, such as `OutsideBlock`.
 pub(super) fn error_code(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Array { kind, .. } => match kind {

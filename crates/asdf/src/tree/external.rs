@@ -9,10 +9,10 @@
 //! file that contains it. Since an untrusted file may contain any URI, the policy [`External`] decides which
 //! files may be opened. Nothing is ever fetched over a network.
 //!
-//! Only regular files are opened. Each of them is opened once and remains available as long as the file that
-//! was opened first. All files reached from that file, directly or indirectly, share one list of at most
-//! [`OpenOptions::max_files`](crate::OpenOptions::max_files) files, of which only some are open at a time. A
-//! file that refers to itself is not opened again.
+//! Only regular files are opened. Each file is opened once and remains available as long as the
+//! file that was opened first. All files reached from that file, directly or indirectly, share one
+//! list of at most [`OpenOptions::max_files`](crate::OpenOptions::max_files) files, of which only
+//! some are open at a time. A file that refers to itself is not opened again.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -22,8 +22,8 @@ use crate::asdf::{Asdf, FileKey};
 use crate::error::{Error, ReferenceError, Result};
 use crate::options::External;
 
-/// A pair of files: `root` was opened by the user and has the policy and the list of external files; `current`
-/// contains a node.
+/// The file that contains a node (`current`), and the file that the user opened (`root`), whose
+/// policy and list of external files apply.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Files<'a> {
     pub(crate) root: &'a Asdf,
@@ -36,7 +36,7 @@ pub(crate) fn open_external<'a>(file: &'a Asdf, uri: &str) -> Result<&'a Asdf> {
 }
 
 impl<'a> Files<'a> {
-    /// Returns the pair for a node in the file that was opened first.
+    /// Returns the files for a node in the file that the user opened.
     pub(crate) fn of(root: &'a Asdf) -> Self {
         Self { root, current: root }
     }

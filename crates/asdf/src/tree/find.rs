@@ -18,9 +18,10 @@ pub enum Target<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Finds the target of a pointer relative to this node. If the pointer leads through an array, it may
-    /// continue with the name of a field. It may also end with `mask`, which leads to an array of booleans that
-    /// are true for masked elements. In a table, it may continue with the name of a column.
+    /// Finds the target of a pointer relative to this node. Inside an array, the pointer may
+    /// continue with the name of a field, or end with `mask`, which leads to an array of booleans
+    /// that are true for masked elements. Inside a table, the pointer may continue with the name of
+    /// a column.
     ///
     /// ```
     /// # use asdf::tree::Target;
@@ -69,7 +70,8 @@ impl<'a> Node<'a> {
 }
 
 impl NdArray<'_> {
-    /// Returns the field with this name, or the mask.
+    /// Returns the field with this name. The name `mask` returns the mask unless a field has this
+    /// name.
     fn part(self, name: &str) -> Result<Self> {
         let has_field =
             self.datatype().as_record().is_some_and(|record| record.field(name).is_some());

@@ -7,7 +7,8 @@
 //! string: '4294967299'                 # for people
 //! ```
 //!
-//! The words determine the value. If the text differs, this is reported. Zero has no words.
+//! The words determine the value. If the text states a different number, this is reported. Zero has
+//! no words.
 
 use num_bigint::{BigInt, Sign};
 
@@ -26,7 +27,7 @@ pub(crate) fn read(node: Node<'_>) -> Result<BigInt> {
         Some("-") => Sign::Minus,
         _ => return Err(node.error("expected `sign` to be `+` or `-`")),
     };
-    // If the words are written in the tree, their datatype is inferred from their values.
+    // Words in the tree may have any integer type, because it is inferred from their values.
     let words = words.ndarray()?;
     let words = match words.read::<i64>() {
         Ok(words) => words.into_iter().map(u32::try_from).collect::<Result<_, _>>().ok(),
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_integer_node_is_an_error() {
+    fn reading_a_malformed_integer_fails() {
         for text in [
             "!core/integer-1.1.0 {sign: +}",
             "!core/integer-1.1.0 {words: [1]}",

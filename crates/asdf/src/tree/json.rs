@@ -2,7 +2,7 @@
 //!
 //! | node | JSON |
 //! |---|---|
-//! | null, boolean, integer of any size | the same |
+//! | null, boolean, integer of any size | null, boolean, number |
 //! | float | the shortest number that reads back as the same value; `"inf"`, `"-inf"`, `"nan"` |
 //! | string | string |
 //! | date, date-time | `"2001-12-14"`, `"2001-12-14T21:59:43.100000-05:00"` |
@@ -38,7 +38,8 @@ const EXPANSION_LIMIT: u64 = 10_000_000;
 /// because a merge key can repeat keys of any length.
 const EXPANSION_BYTES: u64 = 32 << 20;
 
-/// Number of bytes of a datatype that count as one node, which is about the size of one field.
+/// Number of bytes in the JSON text of a datatype that count as one node, which is about the length
+/// of one field.
 const DTYPE_BYTES_PER_NODE: u64 = 16;
 
 const SET: &str = "tag:yaml.org,2002:set";
@@ -116,8 +117,8 @@ pub fn write(node: YamlNode<'_>, options: &Options, out: &mut dyn Write) -> Resu
     write_node(node, None, *options, out)
 }
 
-/// Like [`write`], but also converts arrays and integers if `files` is given. Without files, they are written
-/// as ordinary content.
+/// Like [`write`], but also converts arrays and integers if `files` is given. Otherwise, they are
+/// written as ordinary content.
 pub(super) fn write_node<'a>(
     node: YamlNode<'a>,
     files: Option<Files<'a>>,
@@ -254,8 +255,8 @@ impl<'a> Writer<'a, '_> {
         match (node.core_name(), self.files) {
             (Some("ndarray"), Some(files)) => match array::describe(files.current, node) {
                 Ok(ArrayDescription { dtype, shape }) => {
-                    // Count long lists of fields towards the limit, because many arrays may share one through
-                    // an alias.
+                    // Count long lists of fields towards the limit, because aliases let many arrays
+                    // share the same list.
                     self.spend(dtype.len() as u64 / DTYPE_BYTES_PER_NODE)?;
                     let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
                     self.text("{\"$ndarray\":{\"dtype\":")?;

@@ -36,7 +36,7 @@ pub struct Software {
     pub name: String,
     /// The version, in any format.
     pub version: String,
-    /// The author.
+    /// The author of the software.
     pub author: Option<String>,
     /// The address of a web page about the software.
     pub homepage: Option<String>,
@@ -54,7 +54,7 @@ pub struct History {
     pub entries: Vec<HistoryEntry>,
 }
 
-/// An extension of the software that wrote a file.
+/// An extension that was used to write a file.
 ///
 /// See the schema `core/extension_metadata` of the ASDF standard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -91,13 +91,13 @@ impl Software {
         Self { name: name.into(), version: version.into(), author: None, homepage: None }
     }
 
-    /// Returns the entry for this library.
+    /// Returns the name and version of this library.
     pub fn ours() -> Self {
         Self::new("scibin", env!("CARGO_PKG_VERSION"))
     }
 
     binio::setters! {
-        /// Sets the author.
+        /// Sets the author of the software.
         author: String => Some(author);
         /// Sets the address of a web page about the software.
         homepage: String => Some(homepage);

@@ -17,8 +17,8 @@ use crate::yaml::{self, Content, NodeId, NodeKind};
 
 /// A node in the tree of a file. It is cheap to copy.
 ///
-/// A node has all methods of [`yaml::YamlNode`]. It also knows its file, which is needed for arrays and
-/// references. Aliases are followed, but references are not; see [`Self::resolve`].
+/// A node has all methods of [`yaml::YamlNode`]. It also refers to its file, which is needed for
+/// arrays and references. Aliases are followed, but references are not; see [`Self::resolve`].
 ///
 /// ```
 /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
@@ -71,7 +71,7 @@ impl<'a> Node<'a> {
         self.yaml.get(key).map(|node| self.with(node))
     }
 
-    /// Returns an item of a sequence.
+    /// Returns the item at an index of a sequence, counted from 0.
     pub fn at(self, index: usize) -> Option<Self> {
         self.yaml.at(index).map(|node| self.with(node))
     }
@@ -137,9 +137,9 @@ impl<'a> Node<'a> {
         self.yaml.is_ndarray()
     }
 
-    /// Returns the array that the node describes: a node with an ndarray tag, or a sequence without a tag.
-    /// The declaration and the position of the elements are checked, but the elements are not read unless
-    /// they are in the tree.
+    /// Returns the array that the node describes. The node must have an ndarray tag, or be a
+    /// sequence without a tag. The declaration and the position of the elements are checked, but
+    /// the elements are not read unless they are in the tree.
     ///
     /// A node with an ndarray tag in an unknown version is not accepted; see [`Self::ndarray_forced`].
     ///

@@ -216,7 +216,7 @@ impl Array {
         Self::new(Arc::new(data), datatype, layout.map_err(invalid)?, limits)
     }
 
-    /// Copies an array of the crate `ndarray`.
+    /// Copies an array from the crate `ndarray`.
     ///
     /// # Errors
     ///
@@ -296,7 +296,8 @@ impl Array {
     }
 }
 
-/// Arrays are equal if they consist of the same elements of the same data object.
+/// Arrays are equal if they refer to the same data object and have the same datatype, layout, mask,
+/// storage and compression.
 impl PartialEq for Array {
     fn eq(&self, other: &Self) -> bool {
         self.shares_data(other)

@@ -33,7 +33,8 @@ impl Tree {
         Self::from_node_with(node, &mut |_| Ok(None))
     }
 
-    /// Like [`Self::from_node`], but uses the value that `replace` returns for a node, if any.
+    /// Like [`Self::from_node`], but replaces a collection with the value that `replace` returns
+    /// for it, if any.
     pub(crate) fn from_node_with<'a>(
         node: YamlNode<'a>,
         replace: &mut dyn FnMut(YamlNode<'a>) -> Result<Option<Value>>,

@@ -23,8 +23,8 @@ pub enum Value {
     Null,
     /// A boolean.
     Bool(bool),
-    /// An integer of any size. Integers outside the range of literals, which have 64 bits, are
-    /// written as `!core/integer`.
+    /// An integer of any size. Integers outside the range of literals (64 bits) are written as
+    /// `!core/integer`.
     Int(Integer<'static>),
     /// A floating-point number.
     Float(f64),
@@ -36,7 +36,7 @@ pub enum Value {
     DateTime(DateTime),
     /// Bytes, written in Base64 as `!!binary`. Large data belongs in an [`Array`].
     Binary(Vec<u8>),
-    /// A scalar that is not written in the notation that this crate would use.
+    /// A scalar in a notation other than the one this crate would write.
     ScalarText(ScalarText),
     /// A list.
     Sequence(Sequence),
@@ -142,7 +142,7 @@ impl Value {
         }
     }
 
-    /// Returns the value if it is an integer that fits into 64 bits.
+    /// Returns the value if it is an integer that fits into an `i64`.
     pub fn as_i64(&self) -> Option<i64> {
         match self.untagged() {
             Self::Int(integer) => integer.as_i128().and_then(|value| value.try_into().ok()),

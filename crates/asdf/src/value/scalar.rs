@@ -105,7 +105,8 @@ pub(super) fn from_node(node: YamlNode<'_>, place: Place) -> Value {
         return written();
     }
     if style != NodeStyle::Plain && node.kind() != NodeKind::String && !text.is_empty() {
-        // A quoted scalar without another tag can only have another type if its tag is `!`.
+        // A quoted scalar that is not a string has the tag `!`, because other tags were handled
+        // above.
         return Value::ScalarText(ScalarText {
             is_non_specific: true,
             ..ScalarText::new(text, style)

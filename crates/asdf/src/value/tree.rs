@@ -118,8 +118,8 @@ impl Tree {
     pub fn resolve<'a>(&'a self, value: &'a Value) -> &'a Value {
         const NULL: Value = Value::Null;
         let mut value = value;
-        // A shared node may consist of another handle. Such a chain is never longer than the number of nodes,
-        // unless it is a cycle.
+        // A shared node may consist of another handle. Unless handles form a cycle, a chain of
+        // handles is never longer than the number of shared nodes.
         for _ in 0..=self.shared.len() {
             match value.untagged() {
                 Value::Shared(handle) => {
@@ -137,7 +137,7 @@ impl Tree {
         self.shared.get_mut(handle.0).map(|shared| &mut shared.value)
     }
 
-    /// Returns the value at a JSON Pointer, resolving shared nodes.
+    /// Returns the value at a JSON Pointer, if there is one. Shared nodes are resolved.
     ///
     /// ```
     /// let tree = asdf::Tree::parse("filters: [F110W, F160W]")?;

@@ -6,7 +6,7 @@
 //! | boolean, float, string | the same type; strings are borrowed from the document |
 //! | integer | an integer of up to 128 bits, or a string of digits for larger values; a float if the type requires one |
 //! | date, date-time | a string: `2001-12-14`, `2001-12-14T21:59:43.100000-05:00` |
-//! | `!!binary` | bytes, or a sequence of them |
+//! | `!!binary` | bytes, or a sequence of bytes |
 //! | sequence | sequence, tuple |
 //! | mapping | map, struct; merge keys are applied |
 //! | key | a string in its JSON form (`7`, `true`, `null`), or a number if the type requires one |
@@ -161,7 +161,7 @@ fn deserialize<'a, T: Deserialize<'a>>(
     T::deserialize(root).map_err(|failure| failure.into_error(node))
 }
 
-/// State that is shared by all nodes of one call.
+/// State shared by all nodes of one call.
 struct Walk<'a> {
     /// The file that contains the nodes, if there is one.
     files: Option<Files<'a>>,
@@ -231,8 +231,8 @@ struct NodeDeserializer<'w, 'a> {
 }
 
 impl<'w, 'a> NodeDeserializer<'w, 'a> {
-    /// Returns the path of the children of a collection. Fails if the collection is nested too deep or contains
-    /// itself.
+    /// Returns the path for the children of the node. Fails if the node is nested too deep or
+    /// contains itself.
     fn enter(&self) -> Result<Path<'w>, Failure> {
         let id = self.node.id();
         let depth = self.path.map_or(0, |path| path.depth) + 1;
@@ -368,7 +368,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         self.walk.spend(self.node, 1)?;
         match self.form {
             Form::Pair => return self.pair(visitor),
-            // A key must not be a collection.
+            // Fail if a key is a collection.
             Form::Key if self.node.text().is_none() => {
                 self.node.to_key().map_err(Failure::Placed)?;
             }
@@ -389,7 +389,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         }
     }
 
-    /// Visits items, including the bytes of binary data.
+    /// Visits the items of a sequence, or the bytes of binary data as items.
     fn list<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
         if self.node.kind() != NodeKind::Binary {
             return self.any(visitor);
@@ -403,7 +403,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         }
     }
 
-    /// Visits entries, including the entries of sets and pairs.
+    /// Visits the entries of a mapping, a set or a sequence of pairs.
     fn map<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
         let is_map = match self.value()? {
             Content::Mapping => true,

@@ -71,13 +71,14 @@ impl TreeText {
             return Ok(None);
         }
         let merged = self.merged(&tree, &NoArrays)?;
-        let message = "the names of external files cannot be changed in the text of the tree";
+        let message = "the URIs of external files cannot be changed in the text of the tree";
         merged.map(Some).ok_or_else(|| Error::unwritable(message))
     }
 }
 
 impl<'a> Merge<'a> {
-    /// Compares the roots, which must be mappings. The new root may have additional entries at the beginning.
+    /// Compares the roots, which must be mappings. The new root may have additional entries at the
+    /// beginning. Returns `false` if the text cannot be kept.
     fn root(&mut self, new: YamlNode<'a>) -> Result<bool> {
         let old = self.old.document().root();
         let is_mapping = |root: YamlNode<'_>| root.kind() == NodeKind::Mapping;
@@ -92,8 +93,9 @@ impl<'a> Merge<'a> {
         self.children(old, new, added)
     }
 
-    /// Compares the children of two collections and replaces those that differ. The first `skipped` entries
-    /// of the new collection have no counterpart.
+    /// Compares the children of two collections and replaces those that differ. The first `skipped`
+    /// entries of the new collection have no counterpart. Returns `false` if the text cannot be
+    /// kept.
     fn children(&mut self, old: YamlNode<'a>, new: YamlNode<'a>, skipped: usize) -> Result<bool> {
         let is_mapping = old.kind() == NodeKind::Mapping;
         let width = if is_mapping { 2 } else { 1 };
@@ -155,8 +157,8 @@ impl<'a> Merge<'a> {
         if has_same_numbers.is_some() { Comparison::Same } else { Comparison::Children }
     }
 
-    /// Replaces the tag of a collection if it has changed. Returns `false` if the old or the new collection has
-    /// no tag.
+    /// Replaces the tag of a collection if it has changed. Returns `false` if a tag would have to
+    /// be added or removed.
     fn tag(&mut self, old: YamlNode<'a>, new: YamlNode<'a>) -> bool {
         if old.tag() == new.tag() {
             return true;
@@ -170,7 +172,8 @@ impl<'a> Merge<'a> {
         true
     }
 
-    /// Replaces a child of a collection.
+    /// Replaces a child of a collection. Returns `false` if the child cannot be replaced in the
+    /// text.
     fn replace(
         &mut self,
         container: YamlNode<'a>,

@@ -1,5 +1,5 @@
-//! Editing the text of a tree. Each edit replaces parts of the text. Before it takes effect, it is verified to
-//! change nothing else in the tree.
+//! Editing the text of a tree. Each edit replaces parts of the text. Before an edit takes effect,
+//! the new text is parsed to verify that nothing else in the tree has changed.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,8 +19,9 @@ use crate::yaml::{Document, NodeKind, ParseOptions, YamlNode};
 /// The text of a tree, for editing. Comments, quotes, order and white space are preserved byte for byte, except
 /// in the parts that an edit changes.
 ///
-/// If a pointer leads through an alias, the edit affects the node shared by all its uses. If a node that is
-/// also used elsewhere is replaced or removed, it moves to the next use.
+/// If a pointer leads through an alias, the edit changes the shared node and therefore all its
+/// uses. If a node is replaced or removed although aliases still refer to it, its text moves to the
+/// first of these aliases.
 ///
 /// ```
 /// use asdf::value::TreeText;
@@ -304,7 +305,8 @@ impl TreeText {
         WrittenChild::new(&self.text, container, index).ok_or_else(|| impossible(pointer))
     }
 
-    /// Applies replacements and returns the new text. Fails unless they have the expected effect and no other.
+    /// Applies replacements and returns the new text. Fails unless the only change to the tree is
+    /// that `container` has the given children.
     fn edited(
         &self,
         pointer: &str,
@@ -409,8 +411,8 @@ impl TreeText {
 
     /// Returns a document that consists of a list with one value, for comparison with the edited text.
     ///
-    /// Uses the caller's limits, but not the caller's scalar rules, which could hide scalars that read as
-    /// another type under the rules that `emit` writes for.
+    /// Uses the limits of the edited text, but the default scalar rules, for which `emit` writes.
+    /// Other rules could hide that a scalar reads as another type.
     fn standalone(&self, tree: &Tree, arrays: &dyn Arrays) -> Result<Document> {
         let mut text = Vec::new();
         let mut listed = tree.clone();
@@ -427,7 +429,7 @@ impl TreeText {
     }
 }
 
-/// Returns the only item of the root.
+/// Returns the only item of the list at the root.
 fn only(document: &Document) -> YamlNode<'_> {
     document.root().at(0).unwrap_or_else(|| document.root())
 }

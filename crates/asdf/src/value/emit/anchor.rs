@@ -14,7 +14,7 @@ pub(crate) fn is_made_up_anchor(name: &str) -> bool {
 pub(super) enum Anchor {
     /// The node occurs only once and needs no anchor.
     None,
-    /// The anchor has not been written yet. Without a name, one will be generated.
+    /// The anchor has not been written yet. If it has no name, a name will be generated.
     Planned(Option<String>),
     /// The anchor has been written with this name.
     Written(String),

@@ -210,8 +210,8 @@ fn has_text(datatype: &Datatype) -> bool {
 }
 
 /// Returns the value of an element. A record becomes a list of its fields; records nest at most
-/// [`MAX_RECORD_DEPTH`](binio::array::MAX_RECORD_DEPTH) deep. Returns `None` if bytes that should be text are
-/// not.
+/// [`MAX_RECORD_DEPTH`](binio::array::MAX_RECORD_DEPTH) deep. Returns `None` if bytes that should
+/// be text are not valid text.
 fn value(datatype: &Datatype, bytes: &[u8]) -> Option<Value> {
     let record = match datatype {
         Datatype::Scalar(scalar) => return scalar_value(*scalar, bytes),

@@ -22,7 +22,7 @@ pub(crate) struct Fragment<'a> {
     /// Two flags: whether the handle `!` stands for the tags of ASDF, and whether `!!` stands for
     /// those of YAML.
     pub(crate) handles: (bool, bool),
-    /// The names of all anchors in the text, which new anchors must not have.
+    /// The names of all anchors in the text, which new anchors must not use.
     pub(crate) taken: HashSet<String>,
     /// The anchors of shared nodes by the index of the node: the name, and whether the text already contains
     /// the node.

@@ -30,7 +30,7 @@ const NDARRAY_TAG: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
 const INDENT: usize = 2;
 /// Maximum length in bytes of a key on the same line as its value.
 const MAX_SIMPLE_KEY: usize = 128;
-/// Number of bytes of text to collect before they are written.
+/// Number of bytes of text that are collected before they are written.
 const BUFFER: usize = 64 << 10;
 
 /// The prefix of tags that begin with the handle `!`.
@@ -216,7 +216,8 @@ impl<'a> Emitter<'a, '_> {
         let (is_simple, is_alias) = self.simple_key(&key);
         if is_simple {
             self.node(key, Role::Key)?;
-            // Put a space between an alias and the colon, which could otherwise be part of its name.
+            // Put a space after an alias, because the colon could otherwise be part of the alias
+            // name.
             self.text.indicator(":", is_alias);
         } else if self.flow_level > 0 {
             self.text.indicator("?", true);
