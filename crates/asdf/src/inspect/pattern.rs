@@ -4,7 +4,7 @@ use binio::pointer;
 
 use crate::error::{Error, ReferenceError, Result};
 
-/// Maximum number of tokens in a pattern, because each token corresponds to a bit of [`Progress`].
+/// Maximum number of tokens in a pattern. Each token needs a bit of [`Progress`].
 const MAX_TOKENS: usize = 63;
 
 /// A pattern that matches JSON Pointers. Within a key, `*` matches any characters and `?` matches a single one;
@@ -28,8 +28,9 @@ enum Token {
     Glob(String),
 }
 
-/// The progress of matching a pattern with a pointer. Bit n is set if the first n tokens of the pattern match
-/// all tokens so far. Several bits may be set, because there may be several ways to match.
+/// The progress of matching a pattern with a pointer. Bit n is set if the first n tokens of the
+/// pattern match all tokens of the pointer that have been read so far. Several bits may be set,
+/// because there may be several ways to match.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress(u64);
 
@@ -118,8 +119,8 @@ enum Piece {
     AnyBut(Option<char>),
 }
 
-/// Returns `true` if a string matches a pattern with wildcards. The running time is at most proportional to
-/// the product of their lengths.
+/// Returns `true` if a string matches a pattern with wildcards. The running time is at most
+/// proportional to the product of the two lengths.
 pub(super) fn glob(pattern: &str, text: &str, wildcards: Wildcards) -> bool {
     let is_text = wildcards == Wildcards::Text;
     let Some(literal) = pattern.find(|c| c == '*' || (c == '?' && is_text)) else {

@@ -18,7 +18,8 @@ use crate::yaml::{Content, NodeKind, Order, Walk};
 /// can multiply the entries of a small file.
 const MAX_VISITED: u64 = 1 << 23;
 
-/// Maximum total length in bytes of the pointers that are found. Each pointer may be as long as the tree.
+/// Maximum total length in bytes of the pointers to matching nodes. Each pointer may be as long as
+/// the tree.
 const MAX_BYTES: u64 = 1 << 27;
 
 type Test<'t> = Box<dyn Fn(&str) -> bool + 't>;

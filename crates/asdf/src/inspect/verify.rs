@@ -10,8 +10,8 @@ use crate::tree::Node;
 
 use super::unopened_files::UnopenedFiles;
 
-/// A function that is called from any thread after a block has been checked. Its argument is the stored size of
-/// the block in bytes.
+/// A function that is called on any thread after a block has been checked. Its argument is the
+/// stored size of the block in bytes.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// Options for checking a file.
@@ -80,12 +80,13 @@ impl VerifyReport {
 }
 
 impl Asdf {
-    /// Checks the whole file. Every block is decoded and its checksum verified, in parallel. The tree must be
-    /// valid, the content of each node must be valid for its tag, and each array must lie within its block.
-    /// Blocks of external files that arrays use are also checked. If such files are missing, or if the policy
-    /// for external files forbids opening them, the report contains one [`Code::NotChecked`] per reason,
-    /// whose labels are the affected arrays. Problems in the file are listed in the report. The function
-    /// itself only fails if block headers cannot be read from the source, or if there are too many blocks.
+    /// Checks the whole file. Decodes all blocks and verifies their checksums, in parallel. The
+    /// tree must be valid, the content of each node must be valid for its tag, and each array must
+    /// lie within its block. The external files to which arrays refer are also checked, except for
+    /// their trees. If external files are missing, or if the policy for external files forbids
+    /// opening them, the report contains one [`Code::NotChecked`] per reason, whose labels are the
+    /// affected arrays. Problems in the file are listed in the report. The function itself fails
+    /// only if block headers cannot be read from the source, or if there are too many blocks.
     ///
     /// ```
     /// use asdf::Asdf;
@@ -180,8 +181,8 @@ fn check_tree(file: &Asdf, found: &mut Vec<Diagnostic>) {
         Ok(nodes) => nodes,
         Err(error) => return found.push(at_error(Code::BadTree, &error)),
     };
-    // If blocks are not at the offsets listed in the index, this explains missing blocks and has
-    // already been reported.
+    // If blocks are not at the offsets listed in the index, do not report missing blocks: the
+    // displacement explains them and has already been reported.
     let has_drifted = file.reports().sorted().iter().any(|d| d.code == Code::IndexDrift);
     let mut unopened = UnopenedFiles::default();
     for node in nodes {

@@ -42,7 +42,7 @@ pub(super) enum Content<'a> {
     Stored(Block<'a>),
     /// The data of a block in another file, to be compressed differently.
     Decoded(Block<'a>, Compression),
-    /// No data.
+    /// No data, for an empty block.
     Empty,
     /// Data that is appended to the file later, after the header.
     Streamed,

@@ -48,8 +48,8 @@ pub(super) struct Origin<'a> {
 }
 
 impl<'a> NumberedTree<'a> {
-    /// Prepares an entire tree. If `streamed` is set, the source -1 refers to one more block, which is appended
-    /// later.
+    /// Prepares an entire tree. If `streamed` is set, the source -1 refers to an additional block,
+    /// which is appended later.
     pub(super) fn new(
         tree: &Tree,
         origin: Option<Origin<'a>>,

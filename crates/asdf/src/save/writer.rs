@@ -88,9 +88,9 @@ impl<'a> Writer<'a> {
         implode: bool;
     }
 
-    /// Sets the file whose blocks the tree refers to by number. Its blocks are copied in order and keep their
-    /// compression, unless the options set another one. Blocks whose arrays are no longer in the tree are
-    /// omitted.
+    /// Sets the file whose blocks the tree refers to by number. Its blocks are copied in order and
+    /// keep their compression, unless the options set a compression. Blocks whose arrays are no
+    /// longer in the tree are omitted.
     ///
     /// ```
     /// use asdf::value::Array;
@@ -274,8 +274,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Prepares the tree. If `streamed` is set, the source -1 refers to one more block, which is appended
-    /// later.
+    /// Prepares the tree. If `streamed` is set, the source -1 refers to an additional block, which
+    /// is appended later.
     pub(super) fn numbered_tree(&self, streamed: bool) -> Result<NumberedTree<'a>> {
         self.check()?;
         let origin = self.file.map(|file| Origin { file, implode: self.implode });

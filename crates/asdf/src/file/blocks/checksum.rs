@@ -1,9 +1,9 @@
 //! MD5 checksums of blocks.
 //!
-//! According to the standard, the checksum is the MD5 digest of the stored bytes. Some writers computed it
-//! from the decoded bytes, so if the stored bytes of a compressed block do not match, the decoded bytes are
-//! compared as well, whatever software wrote the file. A checksum of all zeros means that there is none;
-//! STREAMED blocks never have one.
+//! According to the standard, the checksum is the MD5 digest of the stored bytes. Some writers
+//! computed it from the decoded bytes, so if the stored bytes of a compressed block do not match,
+//! the decoded bytes are compared as well, whatever software wrote the file. A block whose checksum
+//! consists of zeros has no checksum, and neither has a STREAMED block.
 
 use std::ops::Range;
 

@@ -8,7 +8,8 @@
 //!                       | hash 1 | hash 2 | hash 3               read and hash all
 //! ```
 //!
-//! Otherwise, each piece is hashed right after it is read, so that no piece is read twice.
+//! Without another thread, each piece is hashed right after it is read, so that no piece is read
+//! twice.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

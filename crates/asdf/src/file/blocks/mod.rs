@@ -105,10 +105,11 @@ impl<'a> Blocks<'a> {
     /// # Errors
     ///
     /// Same as [`get`](Self::get). Also fails with [`ErrorKind::Block`] of kind
-    /// [`Uncertain`](BlockError::Uncertain) if the number of the block is uncertain. In a file opened with
-    /// [`Strictness::Salvage`](crate::Strictness::Salvage), this is the case if blocks may be missing from a
-    /// gap before the requested block or, for a negative number, after it. A negative number is also uncertain
-    /// if more blocks follow the end of the chain of headers.
+    /// [`Uncertain`](BlockError::Uncertain) if the number of the block is uncertain. In a file
+    /// opened with [`Strictness::Salvage`](crate::Strictness::Salvage), this is the case if blocks
+    /// may be missing from a gap before the requested block or, for a negative number, after it. A
+    /// negative number is also uncertain if the file seems to contain more blocks to which the
+    /// headers do not lead.
     pub fn by_source(&self, source: impl Into<BlockRef>) -> Result<Block<'a>> {
         let certain = self.store.certain();
         let (index, is_certain) = match source.into() {

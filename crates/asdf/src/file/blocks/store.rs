@@ -77,7 +77,7 @@ impl BlockStore {
         lock(&self.table).certain()
     }
 
-    /// Returns `true` if no blocks were found after the end of the chain of headers.
+    /// Returns `true` if the last block that was found is certainly the last block of the file.
     pub(super) fn is_end_certain(&self) -> Result<bool> {
         lock(&self.table).is_end_certain(self.reader())
     }

@@ -39,8 +39,8 @@ pub(super) struct BlockTable {
     first_block: Option<u64>,
     /// The first block number that may be wrong, or `usize::MAX` if all numbers are certain.
     certain: usize,
-    /// The offset at which to begin a search for undiscovered blocks, if the chain of headers ended
-    /// neither at the index nor at the end of the file.
+    /// The offset at which to begin a search for undiscovered blocks, if the headers lead neither
+    /// to the index nor to the end of the file.
     broken_end: Option<u64>,
 }
 
@@ -101,8 +101,9 @@ impl BlockTable {
         self.certain
     }
 
-    /// Returns `true` if no plausible block follows the end of the chain of headers. Searches the rest of the
-    /// file, unless the chain ended at the index or at the end of the file.
+    /// Returns `true` if no plausible block follows the blocks found by following the headers.
+    /// Searches the rest of the file, unless the headers lead to the index or to the end of the
+    /// file.
     pub(super) fn is_end_certain(&mut self, reader: HeaderReader<'_>) -> Result<bool> {
         self.len(reader)?;
         let Some(from) = self.broken_end else { return Ok(true) };
@@ -304,12 +305,12 @@ fn trailing_bytes(
     reader: HeaderReader<'_>,
 ) -> Result<Option<u64>> {
     let file_len = reader.file_len();
-    // Used bytes beyond the allocated size are data, not trailing bytes.
+    // Used bytes beyond the allocated size belong to the data, so they are not trailing bytes.
     let used_end = match last.map(|block| &block.header) {
         Some(HeaderState::Good(header)) => header.claimed_range(file_len).end,
         _ => end,
     };
-    // The allocated space of the last block may extend past the end of the file.
+    // Ignore the allocated size if the allocated space extends past the end of the file.
     let mut at = if end > file_len { used_end } else { end.max(used_end) };
     let look_end = file_len.min(at.saturating_add(TRAILING_LOOK));
     let mut begin = true;

@@ -90,7 +90,7 @@ fn a_bad_block_does_not_affect_other_blocks() {
 }
 
 #[test]
-fn block_data_ends_after_used_size_and_the_next_block_begins_after_allocated_size() {
+fn the_used_size_determines_the_data_and_the_allocated_size_determines_the_next_block() {
     let file = file(&[block("one").allocated_size(100), block("two").data_size(9), block("three")]);
     assert_eq!(contents(&file), ["one", "two", "three"]);
     assert_eq!(codes(&file), [Code::DataSizeMismatch]);

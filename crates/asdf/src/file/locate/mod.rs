@@ -4,8 +4,9 @@
 //! 2. The last 16 KiB, for the block index, and more if they could be the end of a long index.
 //! 3. The header of the last block in the index.
 //!
-//! Nothing else is read, however large the file is, unless blocks are being salvaged. The blocks between the
-//! first and the last are discovered on demand by [`BlockStore`](crate::file::blocks::BlockStore).
+//! No other bytes are read while opening a file, however large it is, unless blocks are being
+//! salvaged. The blocks between the first and the last are discovered on demand by
+//! [`BlockStore`](crate::file::blocks::BlockStore).
 
 mod cached_source;
 mod drift;

@@ -7,10 +7,10 @@
 //! block 0 | gap | block 1 | block 2, its size past the end ... block 3 inside it ... | end
 //! ```
 //!
-//! Bad blocks are included, so that the blocks before the damage keep their numbers. After a gap
-//! that may have contained a block, [numbering](super::numbering) needs the index. Without it, the
-//! numbers of later blocks are uncertain, and arrays that use these numbers cannot be read. Blocks
-//! that normal reading would miss are reported.
+//! Blocks with broken headers are included, so that the other blocks keep their numbers. After a
+//! gap that may have contained a block, [numbering](super::numbering) needs the index. Without it,
+//! the numbers of later blocks are uncertain, and arrays that use these numbers cannot be read.
+//! Blocks that normal reading would miss are reported.
 
 use std::collections::HashSet;
 

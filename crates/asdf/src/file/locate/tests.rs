@@ -186,7 +186,7 @@ fn a_stray_block_magic_in_the_padding_is_skipped_and_reported() {
 }
 
 #[test]
-fn the_first_magic_begins_the_first_block_if_no_block_is_plausible() {
+fn without_a_plausible_block_the_first_magic_is_taken_as_the_first_block() {
     for bad in [
         block(b"one").header_size(47),
         block(b"one").used_size(1000),
@@ -412,7 +412,7 @@ fn by_source(file: &Asdf, source: i64) -> Result<String, Error> {
 }
 
 #[test]
-fn a_flipped_bit_in_flags_or_allocated_size_hides_no_indexed_block() {
+fn a_flipped_bit_in_the_flags_or_the_allocated_size_hides_no_indexed_block() {
     let (good, offsets) = three_blocks();
     for (number, &offset) in offsets.iter().enumerate() {
         for bit in (6 * 8..10 * 8).chain(14 * 8..22 * 8) {
@@ -427,7 +427,8 @@ fn a_flipped_bit_in_flags_or_allocated_size_hides_no_indexed_block() {
             }
             let file = open(bytes);
             assert_eq!(contents(&file), THREE, "{context}");
-            // The last block may be allocated past the index.
+            // A larger allocated size of the last block is not reported, because the block may
+            // extend past the index.
             let is_reported = codes(&file).iter().any(|&code| {
                 [Code::HeaderContradicted, Code::UnknownFlags, Code::UsedExceedsAllocated]
                     .contains(&code)
@@ -493,7 +494,7 @@ fn an_indexed_block_with_a_damaged_magic_does_not_affect_other_blocks() {
 }
 
 #[test]
-fn blocks_after_one_with_a_wrong_allocated_size_are_found_even_without_an_index() {
+fn a_wrong_allocated_size_does_not_hide_later_blocks_even_without_an_index() {
     let (one, three) = (block(b"one").bytes(), block(b"three").bytes());
     for size in [0, 2, 11, 1 << 40, u64::MAX] {
         let two = block(b"two").bytes();
@@ -509,7 +510,7 @@ fn blocks_after_one_with_a_wrong_allocated_size_are_found_even_without_an_index(
 }
 
 #[test]
-fn a_negative_source_is_an_error_if_more_blocks_follow_a_gap() {
+fn a_negative_source_cannot_be_resolved_if_more_blocks_follow_a_gap() {
     let (one, two) = (block(b"one").bytes(), block(b"two").bytes());
     let file = open([HEAD, TREE, &one, b"a gap", &two].concat());
     let error = file.blocks().by_source(-1).unwrap_err();

@@ -279,7 +279,7 @@ fn index_of(shape: &[u64], place: u64) -> Vec<u64> {
 /// Yields, for each piece, the position of its first element and the slices that select it.
 struct Pieces<'s> {
     shape: &'s [u64],
-    /// The axis that is split into ranges. Axes before this one are split into single elements.
+    /// The axis that is split into ranges. All axes before it are split into single indices.
     axis: usize,
     rows: u64,
     /// Number of elements that have the same index along `axis` and all axes before it.

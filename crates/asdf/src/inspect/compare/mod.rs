@@ -80,7 +80,8 @@ struct Tolerance {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// The pointer to the node. If only one of the trees contains the node, it is a pointer in that tree.
+    /// The pointer to the node. If only one of the trees contains the node, the pointer applies to
+    /// that tree.
     pub pointer: String,
     /// The kind of difference, with details.
     pub kind: DifferenceKind,
@@ -108,7 +109,7 @@ pub enum DifferenceKind {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The pointer to the root is empty.
+        // Show the pointer to the root, which is empty, as two quotes.
         let pointer = if self.pointer.is_empty() { "\"\"" } else { &self.pointer };
         let tag = |tag: &Option<String>| tag.clone().unwrap_or_else(|| "none".to_owned());
         match &self.kind {

@@ -5,7 +5,7 @@ use super::number::Number;
 use crate::Node;
 use crate::yaml::{Content, NodeKind};
 
-/// Maximum number of characters to display of a value.
+/// Maximum number of characters of a displayed value.
 const MAX_SHOWN: usize = 60;
 
 /// Returns `true` if two nodes are equal scalars. Numbers are compared within the tolerance. Scalars that are

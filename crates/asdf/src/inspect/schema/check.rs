@@ -15,8 +15,8 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::yaml::{NodeId, NodeKind, YamlNode};
 
-/// Maximum nesting depth of schemas. It exceeds any reasonable depth, but does not overflow the stack of a
-/// thread.
+/// Maximum nesting depth of schemas. The limit exceeds any reasonable depth, but keeps the
+/// recursion from overflowing the stack.
 const MAX_DEPTH: usize = 200;
 
 /// Maximum number of pairs of nodes and schemas whose results are remembered. Further pairs are checked each
@@ -27,13 +27,13 @@ const MAX_KNOWN: usize = 1 << 21;
 /// and the id of the schema's node.
 type Pair = (NodeId, usize, NodeId);
 
-/// The state of checking a pair.
+/// The state of the check of a node against a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PairState {
     /// The check has not finished. If the same pair occurs again, the node contains itself.
     Open,
     Valid,
-    /// The pair does not match, and the mismatch was reported.
+    /// The node does not match the schema, and the mismatch was reported.
     Reported,
     Invalid,
 }
@@ -51,7 +51,7 @@ pub(super) struct Checker<'s> {
     max_steps: u64,
     steps: u64,
     depth: usize,
-    /// Whether mismatches are reported. If not, only the results of checks matter.
+    /// Whether mismatches are reported in addition to being returned as `false`.
     reporting: bool,
 }
 
@@ -101,7 +101,8 @@ impl<'s> Checker<'s> {
         // out whether the sequence is an ordered mapping.
         let is_tagged_sequence = node.kind() == NodeKind::Sequence && node.tag().is_some();
         self.count(if is_tagged_sequence { 1 + node.len() as u64 } else { 1 })?;
-        // A pair can only occur twice if there is an alias to the node or a reference to the schema.
+        // Only remember a pair if it can occur more than once, through an alias to the node or a
+        // reference to the schema.
         let is_shared = schema.is_target || node.anchor().is_some();
         let pair = (node.id(), schema.number, schema.node.id());
         match self.known.get(&pair) {
@@ -198,8 +199,8 @@ impl<'s> Checker<'s> {
                 let message = scalars::none_of(node, value);
                 self.fail(Code::SchemaMismatch, node, schema, keyword, message)
             }
-            // Do not build messages that would be discarded, because most alternatives have another
-            // type.
+            // Do not build a message that would be discarded, because most alternatives fail this
+            // check.
             "type" if !self.reporting => Ok(scalars::is_of_type(node, schema.node, value)),
             "patternProperties" | "additionalProperties" => {
                 self.other_properties(node, schema, keyword, value)
@@ -236,7 +237,8 @@ impl<'s> Checker<'s> {
     ) -> Result<bool> {
         let mut is_valid = true;
         if node.is_ordered_mapping() {
-            // Iterate over the members, because looking up each of them by its key would take quadratic time.
+            // Iterate over the members, because looking up each key in an ordered mapping would
+            // take quadratic time.
             for (key, child) in node.members() {
                 if let Some(below) = key.to_key().ok().and_then(|key| value.get(&key)) {
                     is_valid &= self.check(child, schema.at(below))?;

@@ -21,7 +21,7 @@ const MAX_FILES: usize = 200_000;
 #[derive(Debug, Default)]
 pub struct Schemas {
     documents: Vec<Document>,
-    /// The index of each document, by its `id`.
+    /// The index in `documents` of each document, by its `id`.
     by_uri: HashMap<String, usize>,
     /// The schemas for each tag, with one entry for each manifest that contains the tag.
     by_tag: HashMap<String, Vec<TagSchemas>>,
@@ -85,7 +85,7 @@ impl<'s> FileTags<'s> {
 pub struct FolderReport {
     /// Number of schemas and manifests that have been read.
     pub read: usize,
-    /// YAML files that could not be read, with the errors.
+    /// YAML files and subfolders that could not be read, with the errors.
     pub failed: Vec<(PathBuf, Error)>,
 }
 
@@ -140,9 +140,9 @@ impl Schemas {
         Ok(true)
     }
 
-    /// Reads all schemas and manifests in a folder and its subfolders, in the order of their paths. These are
-    /// all files whose names end with `.yaml` or `.yml`. The folder can be an installed Python package that
-    /// contains schemas.
+    /// Reads all schemas and manifests in a folder and its subfolders, in the order of their paths.
+    /// Only considers files whose names end with `.yaml` or `.yml`. The folder can be an installed
+    /// Python package that contains schemas.
     ///
     /// # Errors
     ///
@@ -167,7 +167,7 @@ impl Schemas {
                 looked_at += 1;
                 if looked_at > MAX_FILES {
                     return Err(Error::limit(
-                        "files of schemas",
+                        "files and folders to search for schemas",
                         MAX_FILES as u64,
                         looked_at as u64,
                     ));
@@ -217,8 +217,8 @@ pub(super) struct Place<'s> {
     /// The URI of the document, against which relative references are resolved.
     pub(super) uri: &'s str,
     pub(super) node: YamlNode<'s>,
-    /// Whether the node was reached through a URI rather than from the enclosing schema. Only such a node can
-    /// be reached more than once.
+    /// Whether the node was reached through a URI rather than from the enclosing schema. Only nodes
+    /// that are reached through a URI can be reached more than once.
     pub(super) is_target: bool,
 }
 

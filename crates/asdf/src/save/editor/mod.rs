@@ -407,7 +407,7 @@ impl Editor {
                 self.file.blocks().by_source(source).is_ok_and(|it| it.index() == number),
             );
         }
-        // If an alias refers to the array, the alias still needs its data.
+        // An alias of the array would still need the data.
         let is_shared = !place.alias_spans().is_empty();
         let is_new = self.blocks.contains_key(&number);
         let is_streamed = number < self.file.blocks().len()?

@@ -11,14 +11,14 @@
 //! - If the headers lead from block to block up to the index, there was no conversion.
 //! - If every LF of the file follows a CR, and the offsets in the index are correct after removing these CRs,
 //!   the conversion added them.
-//! - Otherwise, a block is only changed if it then has the length stated by the index and its header, and if
-//!   its data then matches its checksum. A block without a checksum is only changed if its present header is
-//!   invalid or implausible. If the block has more line ends than were converted, all combinations are tried,
-//!   unless there are too many.
+//! - Otherwise, a block is only changed if the result has the length stated by the index and its
+//!   header, and if the data matches the checksum. A block without a checksum is only changed if
+//!   its present header is invalid or implausible. If the block has more line ends than were
+//!   converted, all combinations are tried, unless there are too many.
 //! - The text before the blocks has the same meaning with either kind of line end. It is only changed if
 //!   blocks are changed.
 //!
-//! All other blocks are left unchanged.
+//! Blocks for which there is no proof of a conversion are left unchanged.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ pub(super) fn undo(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Undone> {
         return Ok(as_is(source));
     }
     if first.offset > first_listed {
-        // Most tools add a CR before each LF.
+        // Try to remove the CR before each LF, because most tools add it.
         let end = source.len();
         let all: Arc<dyn ReadAt> =
             Arc::new(Pieces::new(Arc::clone(&source), vec![(0..end, View::WithoutCr)])?);
@@ -384,7 +384,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn combinations_are_enumerated_in_order_up_to_the_last_one() {
+    fn all_combinations_are_enumerated_in_order() {
         let mut choice = vec![0, 1];
         let mut all = vec![choice.clone()];
         while next_choice(&mut choice, 4) {

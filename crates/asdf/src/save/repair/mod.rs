@@ -239,8 +239,8 @@ struct Kept {
 }
 
 impl Kept {
-    /// Creates a record without blocks, in which the bytes before `content_end` in the old file are
-    /// known.
+    /// Creates a record without blocks. The bytes before `content_end` in the old file count as
+    /// kept.
     fn new(content_end: u64) -> Self {
         let known = std::iter::once(0..content_end).collect();
         Self { is_streamed: false, lens: Vec::new(), known }

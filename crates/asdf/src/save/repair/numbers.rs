@@ -43,7 +43,7 @@ pub(super) struct NumberedBlocks {
     file_len: u64,
 }
 
-/// Determines the numbers of the blocks.
+/// Numbers the blocks of a damaged file, using its index and the sizes of its arrays.
 pub(super) fn number_blocks(
     file: &Asdf,
     arrays: &[ArrayInBlock],

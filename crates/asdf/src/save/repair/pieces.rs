@@ -21,11 +21,11 @@ const STEP: u64 = 64 << 10;
 #[derive(Clone, Debug)]
 pub(super) enum View {
     AsStored,
-    /// Without the CR of each CR LF.
+    /// The stored bytes without the CR of each CR LF.
     WithoutCr,
-    /// With a CR before each LF that has none.
+    /// The stored bytes with a CR before each LF that has none.
     WithCr,
-    /// Bytes that replace the stored ones.
+    /// Other bytes, which replace the stored bytes.
     Replaced(Bytes),
 }
 
