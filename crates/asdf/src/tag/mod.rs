@@ -125,7 +125,8 @@ pub fn core_name(tag: &str) -> Option<&str> {
 
 /// Reports the irregularities of a tree's root and tags. Each tag is reported once, at its first occurrence.
 ///
-/// `declared` is the version of the standard that the file declares. Without it, all known tags are accepted.
+/// `declared` is the version of the standard that the file declares. If it is `None`, all known
+/// tags are accepted.
 pub fn check(document: &Document, declared: Option<Version>, diagnostics: &mut Vec<Diagnostic>) {
     let root = document.root();
     let root_tag = root.tag().map(TagUri::new);

@@ -126,8 +126,8 @@ fn find_block<'a>(files: Files<'a>, source: &Source<'_>) -> Result<(ArrayData<'a
     Ok((ArrayData::Block { block, other }, len))
 }
 
-/// Returns the shape with its open dimension filled in, and the number of bytes that do not form a complete
-/// row.
+/// Returns the shape with its open dimension filled in, and the number of bytes after the last
+/// complete row.
 fn concrete_shape(
     shape: &Shape,
     header: &ArrayHeader<'_>,

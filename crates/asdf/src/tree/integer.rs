@@ -27,7 +27,7 @@ pub(crate) fn read(node: Node<'_>) -> Result<BigInt> {
         Some("-") => Sign::Minus,
         _ => return Err(node.error("expected `sign` to be `+` or `-`")),
     };
-    // Words in the tree may have any integer type, because it is inferred from their values.
+    // Words in the tree may have any integer type, because the type is inferred from their values.
     let words = words.ndarray()?;
     let words = match words.read::<i64>() {
         Ok(words) => words.into_iter().map(u32::try_from).collect::<Result<_, _>>().ok(),

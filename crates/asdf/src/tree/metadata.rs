@@ -66,7 +66,7 @@ pub struct ExtensionMetadata {
     pub extension_uri: Option<String>,
     /// The package that contains the extension's list of tags.
     pub manifest_software: Option<Software>,
-    /// The package that contains the class.
+    /// The package that contains the extension class.
     pub software: Option<Software>,
 }
 
@@ -138,7 +138,7 @@ impl ExtensionMetadata {
         extension_uri: String => Some(extension_uri);
         /// Sets the package that contains the extension's list of tags.
         manifest_software: Software => Some(manifest_software);
-        /// Sets the package that contains the class.
+        /// Sets the package that contains the extension class.
         software: Software => Some(software);
     }
 }

@@ -1,6 +1,7 @@
-//! The tree of a file. Its nodes can be arrays, references, integers of any size, or histories.
+//! The tree of a file. Its nodes give access to arrays, references, integers of any size, and the
+//! history of the file.
 //!
-//! In contrast to [`crate::yaml`], this module knows about files and blocks. Its [`Node`] combines a
+//! In contrast to [`crate::yaml`], this module depends on files and blocks. Its [`Node`] combines a
 //! [`yaml::YamlNode`](crate::yaml::YamlNode) with the file that contains it.
 
 mod array;

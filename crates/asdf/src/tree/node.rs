@@ -1,5 +1,5 @@
-//! Nodes together with their file. In addition to the navigation of [`yaml`], they give access to arrays and
-//! references.
+//! Nodes that refer to their file. In addition to the navigation of [`yaml`], they give access to
+//! arrays and references.
 
 use std::io::Write;
 use std::ops::Deref;
@@ -112,7 +112,7 @@ impl<'a> Node<'a> {
         self.yaml.members().map(move |(key, value)| (self.with(key), self.with(value)))
     }
 
-    /// Returns the node at a JSON Pointer relative to this one.
+    /// Returns the node at a JSON Pointer relative to this node.
     ///
     /// ```
     /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n---\n\

@@ -23,7 +23,8 @@ use crate::yaml::NodeKind;
 const MAX_REFERENCES: u32 = 64;
 
 impl<'a> Node<'a> {
-    /// Returns the URI in `$ref` if this node is a reference: a mapping in which that key is a string.
+    /// Returns the URI in `$ref` if this node is a reference: a mapping in which `$ref` has a
+    /// string as its value.
     ///
     /// See the ASDF standard, "The tree in-depth", References.
     pub fn reference(self) -> Option<&'a str> {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use crate::value::Value;
 
-/// The notation of a collection if it differs from the default. By default, collections are written in
-/// brackets if they contain no other collections, otherwise on separate lines.
+/// The notation of a collection if it differs from the default. By default, collections that
+/// contain only single-line scalars are written in brackets, and others on separate lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Written in brackets.

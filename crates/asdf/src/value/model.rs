@@ -151,7 +151,8 @@ impl Value {
         }
     }
 
-    /// Returns `true` if the value is the node of an array in a file, which has an ndarray tag.
+    /// Returns `true` if the value describes an array in a file, which is the case if it has an
+    /// ndarray tag.
     pub(crate) fn is_ndarray(&self) -> bool {
         is_ndarray_tag(self.tag())
     }

@@ -283,7 +283,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         if self.node.kind() == NodeKind::Mapping {
             return Entries::visit(self.entries()?.map(Ok), &path, self, visitor);
         }
-        // Otherwise, the node is a sequence of pairs.
+        // Any other node here is a sequence of pairs.
         let entries = self.node.items().map(|item| self.walk.only_entry(item));
         Entries::visit(entries, &path, self, visitor)
     }

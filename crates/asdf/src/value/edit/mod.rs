@@ -1,8 +1,8 @@
 //! Editing the text of a tree.
 //!
-//! The spans of the parsed tree show which bytes of the text an edit affects; only these are replaced. Then
-//! the new text is parsed, and both trees are compared: an edit that has any other effect than the intended
-//! one fails.
+//! The spans of the parsed tree show which bytes of the text an edit affects; only these are
+//! replaced. Then the new text is parsed, and both trees are compared: an edit with an unintended
+//! effect fails.
 
 mod insert;
 mod merged;

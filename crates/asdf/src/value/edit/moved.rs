@@ -1,5 +1,5 @@
-//! Moving anchored nodes: if a node is removed while aliases still refer to it, its text moves to the first
-//! such alias.
+//! Moving anchored nodes: if a node is removed while aliases still refer to it, its text moves to
+//! the first of these aliases.
 //!
 //! ```text
 //! a: &x {p: 1}          a: 5

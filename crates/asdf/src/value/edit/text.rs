@@ -91,10 +91,10 @@ impl TreeText {
         &self.document
     }
 
-    /// Sets the value at a JSON Pointer. Missing collections along the path are created: lists for `-` and
-    /// `0`, mappings for other keys; [`check_parent`](Self::check_parent) detects this in advance. A final
-    /// `-` appends to a list. New keys are strings. Setting a key that is inherited through a merge key
-    /// overrides its value.
+    /// Sets the value at a JSON Pointer. Missing collections along the path are created: lists for
+    /// `-` and `0`, mappings for other keys; [`check_parent`](Self::check_parent) detects missing
+    /// collections in advance. A final `-` appends to a list. New keys are strings. Setting a key
+    /// that is inherited through a merge key overrides its value.
     ///
     /// ```
     /// use asdf::Tree;

@@ -24,8 +24,8 @@ pub(crate) struct Fragment<'a> {
     pub(crate) handles: (bool, bool),
     /// The names of all anchors in the text, which new anchors must not use.
     pub(crate) taken: HashSet<String>,
-    /// The anchors of shared nodes by the index of the node: the name, and whether the text already contains
-    /// the node.
+    /// The anchors of shared nodes, by the index of the shared node: the name of the anchor, and
+    /// whether the text already contains the node.
     pub(crate) known: HashMap<usize, (String, bool)>,
 }
 

@@ -2,7 +2,7 @@
 //! about 80 characters, innermost collections in brackets, other collections on separate lines, and lists not
 //! indented below their key.
 //!
-//! The tree is written without recursion; open collections are on a stack.
+//! The tree is written without recursion; open collections are kept on a stack.
 
 mod anchor;
 pub(crate) mod elements;
@@ -25,7 +25,7 @@ pub(crate) use anchor::is_made_up_anchor;
 pub(crate) use elements::{ArrayNode, COMPLEX_TAG, LITERALS};
 pub(crate) use fragment::Fragment;
 
-/// The tag of arrays in the newest version of the standard.
+/// The tag of arrays in the newest stable version of the standard.
 const NDARRAY_TAG: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
 const INDENT: usize = 2;
 /// Maximum length in bytes of a key on the same line as its value.
