@@ -177,7 +177,7 @@ pub(super) fn describe(file: &crate::Asdf, node: YamlNode<'_>) -> Result<ArrayDe
         return Ok(ArrayDescription { dtype, shape: inferred.shape });
     }
     let (datatype, shape) = header.type_and_shape(node)?;
-    // The block is only needed if the shape is open.
+    // Only find the block if the shape is open.
     let len = if shape.streamed { find_block(Files::of(file), &header.source)?.1 } else { 0 };
     let (shape, _) = concrete_shape(shape, &header, datatype.itemsize(), len, node)?;
     Ok(ArrayDescription { dtype: datatype.descr_json().to_string(), shape })

@@ -91,12 +91,12 @@ impl<'a> Files<'a> {
             let root = root.canonicalize().map_err(not_found)?;
             if !found.starts_with(&root) {
                 return Err(forbidden(&format!(
-                    "its path leads out of the folder {}",
+                    "the path leads out of the folder {}",
                     root.display()
                 )));
             }
         }
-        // Opening a FIFO could block forever, and a device may never end.
+        // Open only regular files: opening a FIFO could block forever, and a device may never end.
         if !found.metadata().map_err(not_found)?.is_file() {
             return Err(forbidden("the path is not a regular file"));
         }
@@ -126,7 +126,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 fn path_of(uri: &str) -> Result<PathBuf, ReferenceError> {
     let path = uri.strip_prefix("file:").unwrap_or(uri);
     let path = match path.strip_prefix("//") {
-        // The URI is `file://localhost/path` or `file:///path`.
+        // The URI has the form `file://localhost/path` or `file:///path`.
         Some(rest) if path.len() < uri.len() => rest.strip_prefix("localhost").unwrap_or(rest),
         _ => path,
     };

@@ -317,7 +317,7 @@ impl fmt::Debug for Array {
     }
 }
 
-#[allow(clippy::needless_pass_by_value, reason = "called by map_err")]
+#[allow(clippy::needless_pass_by_value, reason = "map_err passes the error by value")]
 fn invalid(error: array::ElementsError) -> Error {
     Error::unwritable(error.to_string())
 }

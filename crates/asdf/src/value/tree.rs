@@ -217,7 +217,11 @@ impl Tree {
                     let index = match pointer::index(token) {
                         _ if token == "-" && is_last => len,
                         Some(index) if index < len => index,
-                        _ => return Err(fail(format!("no item {token:?} in a list of {len}"))),
+                        _ => {
+                            return Err(fail(format!(
+                                "no item `{token}` in a list of length {len}"
+                            )));
+                        }
                     };
                     if index == len {
                         sequence.push(());

@@ -175,7 +175,7 @@ fn a_string_that_does_not_match_the_pattern_is_reported() {
     let found = validate(&Asdf::from_bytes(text.as_bytes().to_vec()).unwrap());
     assert_eq!(
         found[0].diagnostic.to_string(),
-        "error[SchemaMismatch]: \"m31\" does not match ^[A-Z] (/o/name, line 5, column 9, offset 85)"
+        "error[SchemaMismatch]: \"m31\" does not match the pattern ^[A-Z] (/o/name, line 5, column 9, offset 85)"
     );
     assert_eq!(found[0].schema, format!("{SCHEMA}#/properties/name/pattern"));
     one(

@@ -142,9 +142,9 @@ fn enums_are_deserialized_as_externally_tagged() {
         ("circle", "the root of the tree: invalid type: unit variant, expected newtype variant"),
         (
             "{circle: 1, box: 2}",
-            "the root of the tree: expected a mapping with one entry, found one of 2",
+            "the root of the tree: expected a mapping with one entry, found 2 entries",
         ),
-        ("{}", "the root of the tree: expected a mapping with one entry, found one of 0"),
+        ("{}", "the root of the tree: expected a mapping with one entry, found 0 entries"),
         ("[circle]", "the root of the tree: invalid type: sequence, expected a variant of an enum"),
         ("{unit: 1}", "/unit: invalid type: integer `1`, expected unit"),
         ("{box: [1]}", "/box: invalid length 1, expected tuple variant Shape::Box with 2 elements"),
@@ -249,7 +249,7 @@ fn mappings_with_merge_keys_sets_and_pairs_are_deserialized() {
     assert_eq!(read::<Vec<(String, i32)>>(pairs).unwrap(), list);
     assert_eq!(read::<BTreeMap<String, i32>>(pairs).unwrap(), list.into_iter().collect());
     assert_eq!(read::<Value>("!!pairs [a: 1, a: 2]").unwrap(), json!([["a", 1], ["a", 2]]));
-    let want = "/0: expected a mapping with one entry, found one of 2";
+    let want = "/0: expected a mapping with one entry, found 2 entries";
     assert_eq!(error::<Value>("!!pairs [{a: 1, b: 2}]").0, want);
     assert_eq!(
         error::<BTreeMap<String, i32>>("!!omap [x]").0,

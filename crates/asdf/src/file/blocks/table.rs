@@ -217,7 +217,8 @@ impl BlockTable {
                 last.header.good().is_some_and(|header| !header.fits(reader.file_len()))
             });
             if is_cut || trailing.is_some() {
-                // Nothing confirms the sizes of the last block, so another block may begin inside it.
+                // Begin the search for other blocks inside the last block, because nothing confirms
+                // its sizes.
                 let last = self.blocks.last().map_or(next, |last| last.offset);
                 self.broken_end = Some(last.saturating_add(BLOCK_MAGIC.len() as u64));
             }
@@ -253,7 +254,7 @@ impl BlockTable {
     fn judge_index(&mut self, reader: HeaderReader<'_>) {
         let Some(RejectedIndex { offset, entries, code }) = self.rejected.take() else { return };
         if self.is_data(offset, reader.file_len()) {
-            // The apparent index is part of the data of a block.
+            // Withdraw the diagnostic, because the apparent index is part of the data of a block.
             reader.reports.retract(code, offset);
             return;
         }

@@ -331,7 +331,7 @@ proptest! {
 
     /// In tests, blocks of 16 or more bytes are hashed on another thread, if there is one.
     #[test]
-    fn a_verified_block_reads_the_same_with_any_number_of_threads_and_fails_if_damaged(
+    fn verification_accepts_intact_blocks_and_rejects_damaged_ones_with_any_number_of_threads(
         data in prop::collection::vec(0..4_u8, 1..3000),
         compression in prop::sample::select(vec![
             Compression::None, Compression::Zlib(6), Compression::Bzip2(1), Compression::Lz4,

@@ -96,8 +96,8 @@ impl Index {
         };
         let exact = header.allocated_end() == Some(self.offset);
         let header = if exact { reader.without_streamed(header) } else { *header };
-        // The allocated space may extend past the index if its unused part was removed from the
-        // file or never written.
+        // Also accept a block whose allocated space extends past the index: the unused part of the
+        // space may have been removed from the file or never written.
         let reaches_over = header.next_offset().is_none_or(|end| end > self.offset);
         let used_before = header.claimed_range(u64::MAX).end <= self.offset;
         if header.is_streamed() || !(exact || (reaches_over && used_before)) {

@@ -116,7 +116,8 @@ impl IndexNumbers {
             let (between, rest) = listed.split_at(common.unwrap_or(listed.len()));
             let end = rest.first().and_then(known).unwrap_or(offsets.len());
             let is_paired = end - start == between.len();
-            // Offsets that differ by less than the length of a header must refer to the same block.
+            // Match offsets that differ by less than the length of a header, because they must
+            // refer to the same block.
             let near = |at: usize, listed: u64| {
                 let found = offsets.get(start + at).copied().filter(|_| is_paired)?;
                 (found.abs_diff(listed) < BLOCK_HEADER_LEN as u64).then_some(found)
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_numbered_by_the_index_and_unlisted_blocks_get_the_numbers_after_it() {
+    fn the_index_numbers_the_blocks_that_it_lists_and_unlisted_blocks_follow() {
         assert_eq!(by_index(&[1000, 1500, 3000]), "1000 -1500 3000 2000?");
         assert_eq!(by_index(&[500, 1000, 2000, 3000]), "-500 1000 2000 3000");
     }

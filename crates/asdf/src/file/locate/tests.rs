@@ -68,7 +68,7 @@ fn reading_an_indexed_block_reads_only_its_header_and_the_requested_data() {
 }
 
 #[test]
-fn without_an_index_opening_takes_two_reads_and_each_further_block_one() {
+fn without_an_index_opening_takes_two_reads_and_each_further_block_takes_one() {
     let data = vec![1; 1 << 20];
     let one = block(&data).bytes();
     let bytes = [HEAD, TREE, &one, &one, &one].concat();
@@ -301,7 +301,7 @@ fn an_index_with_a_wrong_last_offset_is_ignored() {
 }
 
 #[test]
-fn an_index_with_a_wrong_middle_offset_is_discarded_when_that_block_is_read() {
+fn an_index_with_a_wrong_middle_offset_is_discarded_when_the_middle_block_is_read() {
     rejected(|offsets| offsets[1] += 1, Code::IndexStale);
 }
 

@@ -513,7 +513,8 @@ impl<'s> Checker<'s> {
         match self.finds(pattern, text) {
             Some(true) => Ok(true),
             Some(false) => {
-                let message = format!("{:?} does not match {pattern}", scalars::cut(text));
+                let message =
+                    format!("{:?} does not match the pattern {pattern}", scalars::cut(text));
                 self.fail(Code::SchemaMismatch, node, schema, "pattern", message)
             }
             None => {

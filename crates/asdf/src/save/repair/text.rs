@@ -114,7 +114,7 @@ fn without_end(file: &Asdf, head: Vec<u8>, directive: &[u8]) -> Text {
     let mut text = &all[..all.len() - filler];
     let is_cut = file.layout().first_block.is_none();
     if is_cut && !text.ends_with(b"\n") {
-        // An incomplete line cannot be restored.
+        // Drop an incomplete line, because it cannot be restored.
         text = before_last_line(text);
     }
     let (mut tried, mut failed) = (0, None);

@@ -197,7 +197,7 @@ impl Walk<'_> {
                 Some(entry) => return Ok(entry),
                 None => String::new(),
             },
-            (len, NodeKind::Mapping) => format!("one of {len}"),
+            (len, NodeKind::Mapping) => format!("{len} entries"),
             (_, NodeKind::Sequence) => "a sequence".to_owned(),
             _ => "a scalar".to_owned(),
         };

@@ -360,7 +360,7 @@ impl TreeText {
         around: &Surroundings,
         column: usize,
     ) -> Fragment<'a> {
-        // Lines inside brackets are indented more than the surrounding lines.
+        // Indent lines inside brackets more than the surrounding lines.
         let indent = match around.indent {
             None if around.in_flow => Some(2),
             Some(indent) if around.in_flow => Some(indent + 2),

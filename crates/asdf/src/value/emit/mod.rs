@@ -482,7 +482,7 @@ impl<'a> Emitter<'a, '_> {
                 let style = default_style(text, place);
                 self.text.scalar(text, style, place);
             }
-            // An empty plain scalar means null.
+            // Write an empty plain scalar as `null`, which has the same meaning.
             Value::ScalarText(written)
                 if written.text().is_empty()
                     && written.style() == NodeStyle::Plain
@@ -502,7 +502,8 @@ impl<'a> Emitter<'a, '_> {
                 );
             }
             Value::Binary(bytes) => self.binary(bytes, place, is_tagged),
-            // Not all readers accept colons in plain scalars inside brackets.
+            // Quote a time inside brackets, because not all readers accept colons in plain scalars
+            // there.
             Value::DateTime(_) if in_flow && !is_tagged => {
                 self.text.blank();
                 self.text.put("!!timestamp");
