@@ -24,8 +24,9 @@ pub(super) fn sources(path: &Path) -> BTreeSet<String> {
     sources.filter_map(uri).collect()
 }
 
-/// Returns the block files that become obsolete when a new tree replaces the existing one. These are named like
-/// exploded block files, and the existing tree refers to them, but the new tree does not.
+/// Returns the block files that become obsolete when a new tree replaces the existing one. Obsolete
+/// files are named like exploded block files, and the existing tree refers to them, but the new
+/// tree does not.
 pub(super) fn only_old(path: &Path, new: &BTreeSet<String>) -> Vec<PathBuf> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let name = |uri: &String| {

@@ -307,8 +307,9 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Returns the tree text of the file from which blocks are copied, changed only where `tree` differs.
-    /// Returns `None` if there is no such file, or if its tree is irregular or too different.
+    /// Returns the tree text of the file from which blocks are copied, changed only where `tree`
+    /// differs. Returns `None` if no blocks are copied, or if the tree of the file is irregular or
+    /// too different.
     fn kept_text(&self, tree: &NumberedTree<'_>) -> Result<Option<Vec<u8>>> {
         let Some(file) = self.file.filter(|file| file.layout().tree.is_some()) else {
             return Ok(None);

@@ -157,7 +157,7 @@ fn check_plain(uri: &str, path: &Path) -> Result<(), ReferenceError> {
             }
             _ => {
                 return Err(ReferenceError::Forbidden(
-                    "the path is absolute, expected a relative one".into(),
+                    "the path is absolute, expected a relative path".into(),
                 ));
             }
         }

@@ -30,8 +30,8 @@ use crate::error::{Error, ReferenceError, Result};
 use crate::tag;
 use crate::yaml::{Content, Mention, NodeId, Order, Step, Token, Walk, YamlNode, encode_base64};
 
-/// Number of nodes that may be written in excess of those in the document, because a few lines of
-/// aliases can expand to billions of nodes.
+/// Number of nodes that may be written in addition to the nodes of the document, because a few
+/// lines of aliases can expand to billions of nodes.
 const EXPANSION_LIMIT: u64 = 10_000_000;
 
 /// Number of bytes that may be written in addition to 32 times the size of the document. The limit is necessary

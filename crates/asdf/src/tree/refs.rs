@@ -1,4 +1,5 @@
-//! References: a mapping with a key `$ref` refers to another node, in this file or an external one.
+//! References: a mapping with a key `$ref` refers to another node, in the same file or in an
+//! external file.
 //!
 //! ```text
 //! $ref: "other.asdf#/meta/a%2Fb~1c/-1"
@@ -53,7 +54,7 @@ impl<'a> Node<'a> {
     /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind
     ///
     /// - [`Cycle`](ReferenceError::Cycle) if the references form a cycle,
-    /// - [`TooDeep`](ReferenceError::TooDeep) if there are more than 64 in a row,
+    /// - [`TooDeep`](ReferenceError::TooDeep) if more than 64 references follow each other,
     /// - [`Syntax`](ReferenceError::Syntax) if a URI is invalid,
     /// - [`Forbidden`](ReferenceError::Forbidden) if the policy does not allow opening the file,
     /// - [`NotFound`](ReferenceError::NotFound) if the file or the node does not exist,

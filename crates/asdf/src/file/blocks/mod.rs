@@ -32,8 +32,8 @@ const SMALL_BLOCK: u64 = 1 << 20;
 
 /// The blocks of a file.
 ///
-/// Headers are read on demand. With an index, only the header of the requested block is read; without one, all
-/// headers up to it are.
+/// Headers are read on demand. With an index, only the header of the requested block is read.
+/// Without an index, all headers up to the requested block are read.
 ///
 /// See the ASDF standard, "Low-level file layout", Blocks.
 ///

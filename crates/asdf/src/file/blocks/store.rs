@@ -87,8 +87,8 @@ impl BlockStore {
         lock(&self.table).len(self.reader())
     }
 
-    /// Returns the block with this number. Reads its header if there is an index, otherwise all headers up to
-    /// it.
+    /// Returns the block with this number. If there is an index, reads only the header of this
+    /// block, otherwise all headers up to the block.
     pub(super) fn block(&self, index: usize) -> Result<Option<FoundBlock>> {
         lock(&self.table).get(index, self.reader())
     }

@@ -144,7 +144,7 @@ impl BlockTable {
     }
 
     /// Reads the header of a block that is only known from the index. If the index is wrong about
-    /// this block or the next one, discards the index and starts again from the first block.
+    /// this block or the next block, discards the index and starts again from the first block.
     fn touch(&mut self, index: usize, reader: HeaderReader<'_>) -> Result<()> {
         let block = self.window.block_at(self.blocks[index].offset, reader.source)?;
         let listed_next = self.blocks.get(index + 1).map(|block| block.offset);
@@ -173,7 +173,7 @@ impl BlockTable {
         Ok(())
     }
 
-    /// Returns `true` if the block with this number ends where the index lists the next one.
+    /// Returns `true` if the block with this number ends where the index lists the next block.
     fn leads_to(&self, index: usize, reader: HeaderReader<'_>) -> bool {
         let Some([block, next]) = self.blocks.get(index..).and_then(<[FoundBlock]>::first_chunk)
         else {

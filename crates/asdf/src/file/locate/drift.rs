@@ -2,7 +2,7 @@
 //!
 //! A tool that mistakes the file for text and converts its line ends adds or removes a byte at each
 //! line end, even within blocks. Each block is then displaced a little further from its listed
-//! offset than the one before, and the sizes in the headers no longer lead from block to block:
+//! offset than the previous block, and the sizes in the headers no longer lead from block to block:
 //!
 //! ```text
 //! listed    |block 0         |block 1         |block 2
@@ -118,7 +118,7 @@ fn nearest(expected: u64, reach: u64, after: u64, reader: HeaderReader<'_>) -> R
     for at in found {
         match reader.block_at(at)?.header {
             HeaderState::Good(header) if header.is_plausible(file_len) => return Ok(Some(at)),
-            // The magic may occur by chance, so this block is only used if no plausible one is
+            // The magic may occur by chance, so this block is only used if no plausible block is
             // found.
             HeaderState::Good(_) => broken = broken.or(Some(at)),
             _ => {}

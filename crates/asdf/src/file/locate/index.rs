@@ -63,8 +63,8 @@ impl Index {
 
     /// Checks the index, with at most one further read if the file is intact. Returns the headers
     /// of the first and the last block if the first entry is the first block, each entry exceeds
-    /// the one before by at least the length of a header, and the last entry is a block that ends
-    /// at the index.
+    /// the previous entry by at least the length of a header, and the last entry is a block that
+    /// ends at the index.
     pub(super) fn check(
         &self,
         first: &FoundBlock,

@@ -52,7 +52,7 @@ pub(crate) struct FileParts {
 pub(crate) enum KnownBlocks {
     /// All offsets are known from the index.
     Indexed { offsets: Vec<u64>, first: HeaderState, last: HeaderState, index_offset: u64 },
-    /// Only the first block is known; the others are found by following the headers.
+    /// Only the first block is known; further blocks are found by following the headers.
     From { first: FoundBlock, rejected: Option<RejectedIndex> },
     /// All blocks are known. Numbers from `certain` on may be wrong.
     All { blocks: Vec<FoundBlock>, certain: usize, rejected: Option<RejectedIndex> },
@@ -150,8 +150,8 @@ fn read_head(source: &mut CachedSource) -> Result<Head> {
     }
 }
 
-/// Returns the blocks known after locating the first one, using the index if it agrees with them. `lost` is the
-/// offset of an earlier block that is only known from the index.
+/// Returns the blocks known after locating the first block, using the index if it agrees with the
+/// blocks. `lost` is the offset of an earlier block that is only known from the index.
 fn known_blocks(
     lost: Option<u64>,
     first: FoundBlock,

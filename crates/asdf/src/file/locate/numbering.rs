@@ -1,4 +1,4 @@
-//! Numbering the blocks of a damaged file, so that arrays refer to the right ones.
+//! Numbering the blocks of a damaged file, so that arrays refer to the right blocks.
 //!
 //! ```text
 //! found    block 0 | gap | block ? | block ? | end      the gap may have contained a block
@@ -21,11 +21,11 @@ use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 
 /// A numbered block of a damaged file.
 pub(crate) enum Numbered {
-    /// The block certainly has this number.
+    /// A block whose number is certain.
     Certain(FoundBlock),
-    /// The number of the block is uncertain.
+    /// A block whose number is uncertain.
     Uncertain(FoundBlock),
-    /// The block with this number was not found. It began near `offset`.
+    /// A block that was not found. It began near `offset`.
     Missing { offset: u64 },
 }
 

@@ -4,7 +4,7 @@
 //! magics, up to the end of the file, and accepts every plausible header as a block:
 //!
 //! ```text
-//! block 0 | gap | block 1 | block 2, its size past the end ... block 3 inside it ... | end
+//! block 0 | gap | block 1 | block 2, which claims the rest of the file ... block 3 ... | end
 //! ```
 //!
 //! Blocks with broken headers are included, so that the other blocks keep their numbers. After a
@@ -141,8 +141,8 @@ pub(super) fn find_blocks(
     Ok(SalvagedBlocks { blocks, certain, by_index: index.is_some() })
 }
 
-/// Returns `true` if the index lists a block before the first one found, and the file contains more than
-/// padding at the offset of that block.
+/// Returns `true` if the index lists a block before the first block that was found, and the file
+/// contains more than padding at the offset of that block.
 fn lost_before(from: u64, first: u64, listed: &[u64], reader: HeaderReader<'_>) -> Result<bool> {
     let len = BLOCK_HEADER_LEN as u64;
     let lost = listed.first().copied().filter(|&lost| lost >= from);

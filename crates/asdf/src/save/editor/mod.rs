@@ -351,8 +351,8 @@ impl Editor {
         Ok(())
     }
 
-    /// Rewrites sources that count from the end, because they would refer to other blocks after the number of
-    /// blocks changes. Returns `None` if there are no such sources.
+    /// Rewrites sources that count from the end, because they would refer to other blocks after the
+    /// number of blocks changes. Returns `None` if no source counts from the end.
     fn with_positive_sources(&self, tree: &TreeText) -> Result<Option<TreeText>> {
         let root = tree.document().root();
         let negative = sources(root).filter(|(_, block)| matches!(block, BlockRef::FromEnd(_)));

@@ -89,7 +89,8 @@ pub(super) fn undo(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Undone> {
     by_pieces(source, &drift, offset)
 }
 
-/// Returns `true` if a block begins at each listed offset, and the last one is followed by an index.
+/// Returns `true` if a block begins at each listed offset, and an index follows the last of these
+/// blocks.
 fn agrees(source: &Arc<dyn ReadAt>, listed: &[u64]) -> Result<bool> {
     let ends = CachedSource::new(Arc::clone(source), true);
     for &offset in listed {

@@ -280,8 +280,8 @@ fn contains_only(file: &Asdf, bytes: Range<u64>, is_allowed: impl Fn(u8) -> bool
     Ok(true)
 }
 
-/// Adds pointers to the affected arrays to the losses of their blocks. Reports arrays whose blocks do not exist
-/// or are too small.
+/// Lists the affected arrays in the loss of each block. Also reports arrays whose blocks do not
+/// exist or are too small.
 fn name_arrays(arrays: &[ArrayInBlock], kept: &Kept, report: &mut RecoverReport) {
     let count = kept.lens.len();
     for array in arrays {

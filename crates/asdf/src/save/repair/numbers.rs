@@ -1,4 +1,4 @@
-//! Determining the block numbers by which arrays refer to blocks. This uses more information than
+//! Determining the block numbers by which arrays refer to blocks. Repair uses more information than
 //! [reading](crate::file::locate::numbering), such as the sizes of the arrays.
 
 use std::collections::HashSet;
