@@ -59,7 +59,7 @@ pub struct CheckedBlock {
     /// The path of the external file that contains the block, or `None` if the block is in the
     /// checked file.
     pub path: Option<String>,
-    /// Number of the block in its file, counted from 0.
+    /// Zero-based index of the block in its file.
     pub index: usize,
     /// Size of the stored data in bytes, or 0 if the block cannot be read.
     pub stored_len: u64,

@@ -115,7 +115,7 @@ struct Serializer {
 }
 
 impl Serializer {
-    /// Returns the serializer for values one level deeper. Fails if they would be nested too deep.
+    /// Returns the serializer for values one level deeper. Fails if they would be nested too deeply.
     fn inside(self) -> Made<Self> {
         if self.depth >= MAX_DEPTH {
             let (limit, requested) = (MAX_DEPTH.into(), u64::from(MAX_DEPTH) + 1);

@@ -118,7 +118,7 @@ impl Tree {
     pub fn resolve<'a>(&'a self, value: &'a Value) -> &'a Value {
         const NULL: Value = Value::Null;
         let mut value = value;
-        // A shared node may consist of another handle. Unless handles form a cycle, a chain of
+        // The value of a shared node may itself be a handle. Unless handles form a cycle, a chain of
         // handles is never longer than the number of shared nodes.
         for _ in 0..=self.shared.len() {
             match value.untagged() {

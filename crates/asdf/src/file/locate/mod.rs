@@ -1,7 +1,8 @@
 //! Locating the parts of a file, in file order and with few reads.
 //!
-//! 1. The head, in steps that double from 16 KiB, until the end of the tree and the first block are known.
-//! 2. The last 16 KiB, for the block index, and more if they could be the end of a long index.
+//! 1. The head: first 16 to 64 KiB, then twice as much each time, until the end of the tree and the first
+//!    block are known.
+//! 2. The last 16 to 64 KiB, for the block index, and more if they could be the end of a long index.
 //! 3. The header of the last block in the index.
 //!
 //! No other bytes are read while opening a file, however large it is, unless blocks are being

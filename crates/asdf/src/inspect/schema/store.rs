@@ -21,7 +21,7 @@ const MAX_FILES: usize = 200_000;
 #[derive(Debug, Default)]
 pub struct Schemas {
     documents: Vec<Document>,
-    /// The index in `documents` of each document, by its `id`.
+    /// Maps the `id` of each document to its index in `documents`.
     by_uri: HashMap<String, usize>,
     /// The schemas for each tag, with one entry for each manifest that contains the tag.
     by_tag: HashMap<String, Vec<TagSchemas>>,

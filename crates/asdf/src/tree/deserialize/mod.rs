@@ -22,7 +22,7 @@
 //! [`Node::ndarray`](super::Node::ndarray) to read their elements.
 //!
 //! Aliases are followed. Deserializing fails with the position of the node if a node contains itself, if nodes
-//! are nested too deep, or if aliases expand to much more than the document contains. Nodes that a type ignores
+//! are nested too deeply, or if aliases expand to much more than the document contains. Nodes that a type ignores
 //! are never visited.
 
 mod access;
@@ -166,8 +166,9 @@ struct Walk<'a> {
     /// The file that contains the nodes, if there is one.
     files: Option<Files<'a>>,
     limits: DeserializeLimits,
-    /// The number of nodes visited, and the length of their text in bytes.
+    /// Number of nodes visited so far.
     nodes: Cell<u64>,
+    /// Total length of the text of these nodes in bytes.
     bytes: Cell<u64>,
 }
 
@@ -231,7 +232,7 @@ struct NodeDeserializer<'w, 'a> {
 }
 
 impl<'w, 'a> NodeDeserializer<'w, 'a> {
-    /// Returns the path for the children of the node. Fails if the node is nested too deep or
+    /// Returns the path for the children of the node. Fails if the node is nested too deeply or
     /// contains itself.
     fn enter(&self) -> Result<Path<'w>, Failure> {
         let id = self.node.id();
@@ -240,7 +241,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
             let limit = self.walk.limits.max_depth;
             return Err(Failure::at_node(
                 self.node,
-                format!("the node is nested too deep, expected at most {limit} levels"),
+                format!("the node is nested too deeply, expected at most {limit} levels"),
             ));
         }
         let mut above = self.path;
