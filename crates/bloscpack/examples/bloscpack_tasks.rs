@@ -1,5 +1,5 @@
-//! Runs one task of the side-by-side benchmark several times, and prints the times as JSON. `cargo
-//! xtask bench bloscpack` calls it:
+//! Runs a task of the side-by-side benchmark several times, and prints the times as JSON. `cargo
+//! xtask bench bloscpack` runs this program with the following arguments:
 //!
 //! ```text
 //! bloscpack_tasks TASK SOURCE TARGET CODEC LEVEL CHUNK_SIZE SIZE THREADS REPETITIONS
@@ -37,7 +37,7 @@ fn main() -> Outcome {
         return Err("usage: bloscpack_tasks TASK SOURCE TARGET CODEC LEVEL CHUNK_SIZE SIZE THREADS REPETITIONS".into());
     };
     let threads = threads.parse()?;
-    let compressor = Compressor::from_name(codec).ok_or("no such codec")?;
+    let compressor = Compressor::from_name(codec).ok_or("unknown codec")?;
     let task = Task {
         name: name.clone(),
         source: source.clone(),
@@ -64,8 +64,7 @@ fn main() -> Outcome {
 }
 
 impl Task {
-    /// Does the preparatory work of the task, which is not timed, and returns a function for the
-    /// timed work.
+    /// Prepares the task, and returns a function that runs it once. Only this function is timed.
     fn prepare(&self) -> Outcome<Box<dyn FnMut(u64) -> Outcome + '_>> {
         Ok(match self.name.as_str() {
             "pack_array" => {
@@ -109,7 +108,7 @@ impl Task {
                 let last = (self.size - out.len()) as u64;
                 Box::new(move |repetition| {
                     let file = Reader::open(&self.source)?;
-                    // Steps of the golden ratio spread over the whole range without repetition.
+                    // Multiples of the golden ratio spread evenly over the data and do not repeat.
                     let position = repetition.wrapping_mul(0x9E37_79B9_7F4A_7C15) % last;
                     file.read_exact_at(&mut out, position)?;
                     black_box(&out);
@@ -123,7 +122,7 @@ impl Task {
                 if report.diagnostics.is_empty() {
                     Ok(())
                 } else {
-                    Err("there are diagnostics".into())
+                    Err("expected a file without diagnostics".into())
                 }
             }),
             "adler32" => {
@@ -133,13 +132,13 @@ impl Task {
                     Ok(())
                 })
             }
-            _ => return Err("no such task".into()),
+            _ => return Err("unknown task".into()),
         })
     }
 
     fn load(&self) -> Outcome<Vec<u8>> {
         let mut data = Vec::with_capacity(self.size);
-        // numpy allocates its arrays in the same way.
+        // Use huge pages, as numpy does for its arrays.
         prefer_huge_pages(&mut data);
         File::open(&self.source)?.take(self.size as u64).read_to_end(&mut data)?;
         Ok(data)

@@ -1,8 +1,9 @@
 //! Keeps a growing log of measurements: `sensor_log FILE [ROWS]`.
 //!
-//! Each run appends rows to a numpy array in a Bloscpack file, which `bloscpack.unpack_ndarray_from_file` reads in
-//! Python. If a run is killed, the next run rolls the change back. Then the mean of the last rows is printed. However
-//! long the log is, only the chunks with these rows are decoded.
+//! Each run appends rows to a numpy array in a Bloscpack file, which
+//! `bloscpack.unpack_ndarray_from_file` reads in Python. If a run is killed while it appends, the
+//! next run first removes the incomplete rows. Each run ends by printing the mean temperature of
+//! the last rows. For this, it decodes only the chunks with these rows, however long the log is.
 
 #![allow(clippy::cast_precision_loss, reason = "a log has fewer than 2^53 rows")]
 
@@ -13,7 +14,7 @@ use bloscpack::array::{ArrayInfo, Datatype, Order, pack_array};
 use bloscpack::change::{AppendOptions, append};
 use bloscpack::{ChunkSize, Reader, WriteOptions};
 
-/// A row is a time, a temperature and a pressure.
+/// The number of columns: time, temperature and pressure.
 const COLUMNS: u64 = 3;
 const SHOWN: u64 = 100;
 
@@ -32,8 +33,8 @@ fn main() -> Result<()> {
     show(path)
 }
 
-/// Creates the log. With small chunks, readers decode less, and an append has less to rewrite in
-/// the last chunk.
+/// Creates the log. Its chunks are small, so that readers decode less, and each append rewrites
+/// less of the last chunk.
 fn begin(path: &Path, rows: u64) -> Result<()> {
     let columns = serde_json::json!({"columns": ["time", "temperature", "pressure"]});
     let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(64 << 10)).metadata(&columns);
@@ -58,7 +59,7 @@ fn extend(path: &Path, rows: u64) -> Result<()> {
     Ok(())
 }
 
-/// Prints the mean of the last rows, and any damage to the file.
+/// Prints the mean temperature of the last rows, and the diagnostics of the file.
 fn show(path: &Path) -> Result<()> {
     let file = Reader::open(path)?;
     for diagnostic in file.diagnostics() {
@@ -74,7 +75,7 @@ fn show(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Simulates a sensor, which returns little-endian numbers row by row.
+/// Simulates a sensor. Returns `rows` rows of little-endian numbers, beginning with row `first`.
 fn measure(first: u64, rows: u64) -> Vec<u8> {
     let row = |n: u64| {
         let time = n as f64;

@@ -18,7 +18,8 @@ binio::codes! {
     /// The kinds of diagnostics. The names are stable, and `--json` prints them.
     pub enum Code {
         // Header
-        /// The numbers in the header are wrong. Recovery does not need them.
+        /// The header is invalid. Only [`recover`](crate::repair::recover) reports this, because it
+        /// does not need the invalid fields.
         Header = "Header": Error;
         /// Undefined option bits are set in a version 2 file.
         UnknownOptions = "UnknownOptions": Error;
@@ -36,9 +37,10 @@ binio::codes! {
         /// The header does not state the number of chunks, which was found by reading to the end.
         UnknownCount = "UnknownCount": Note;
         // Offsets
-        /// All offsets are unset, because the writer was interrupted or wrote a stream.
+        /// All offsets are unset (-1). Usually, the writer was interrupted. The chunks were found
+        /// in sequence.
         OffsetsUnset = "OffsetsUnset": Note;
-        /// Offsets are wrong. The chunks were found in sequence.
+        /// An offset is wrong, or the offsets are in a different order than the chunks.
         OffsetMismatch = "OffsetMismatch": Error;
         /// A spare offset is not -1.
         SpareOffset = "SpareOffset": Error;
@@ -51,7 +53,7 @@ binio::codes! {
         Metadata = "Metadata": Error;
         /// The options or the user bytes of the metadata section are not 0.
         MetadataReserved = "MetadataReserved": Note;
-        /// The signature of the metadata is padded with spaces.
+        /// The signature of the metadata section is padded with spaces instead of zeros.
         MagicPadding = "MagicPadding": Note;
         /// A key occurs twice in the metadata. Its last value applies.
         DuplicateKey = "DuplicateKey": Note;
@@ -60,9 +62,10 @@ binio::codes! {
         /// The metadata describes an array that does not match the data.
         Array = "Array": Error;
         // Chunks
-        /// A chunk does not decode, or its digest is wrong.
+        /// A chunk has an invalid structure or a wrong digest, or it does not decode.
         BadChunk = "BadChunk": Error;
-        /// An in-place change is incomplete: its journal is next to the file.
+        /// The file has a journal, because an in-place change was interrupted or is still in
+        /// progress.
         Journal = "Journal": Error;
     }
 }
@@ -83,7 +86,7 @@ pub(crate) fn of_chunk(code: Code, chunk: u64, offset: u64, message: String) -> 
     Diagnostic::new(code, Place::at(offset).pointer(format!("/chunks/{chunk}")), message)
 }
 
-/// Turns an error into a diagnostic, for callers that continue after it.
+/// Turns an error into a diagnostic, for callers that continue despite the error.
 pub(crate) fn from_error(code: Code, error: &Error) -> Diagnostic {
     let (offset, message) = (error.offset().unwrap_or_default(), error.kind().to_string());
     match error.kind().chunk() {

@@ -19,16 +19,16 @@ binio::error_type! {
 #[derive(Clone, Debug, ThisError)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Reading a file or changing it in place failed.
+    /// Reading a file, or changing it in place, failed.
     #[error("{0:#}")]
     Io(binio::Error),
     /// Writing a new file or another output failed.
     #[error("{0:#}")]
     Output(binio::Error),
-    /// The file ends before the end of one of its parts.
+    /// The file ends before the end of a part, such as the header or a chunk.
     #[error("{what}: needs {}, found only {available}", count(*needed, "byte"))]
     Truncated {
-        /// The truncated part.
+        /// The name of the truncated part.
         what: &'static str,
         /// The length of the part in bytes.
         needed: u64,
@@ -55,7 +55,7 @@ pub enum ErrorKind {
     InvalidHeader {
         /// The name of the field in the format.
         field: &'static str,
-        /// The value, and why it is invalid.
+        /// The value, and the reason why it is invalid.
         message: String,
     },
     /// A digest does not match.
@@ -136,9 +136,9 @@ pub enum ErrorKind {
     NotEnoughSpace {
         /// The unit of the numbers, such as chunks or bytes of metadata.
         what: &'static str,
-        /// The number needed.
+        /// The number needed, in units of `what`.
         needed: u64,
-        /// The number available.
+        /// The number available, in units of `what`.
         available: u64,
     },
     /// An option has an invalid value.
@@ -146,13 +146,13 @@ pub enum ErrorKind {
     InvalidOption {
         /// The name of the option.
         option: &'static str,
-        /// The value, and why it is invalid.
+        /// The value, and the reason why it is invalid.
         message: String,
     },
     /// The version of the file does not support the operation.
     #[error("{what} in version {version}")]
     NotInVersion {
-        /// What the version lacks, such as `no metadata`.
+        /// The restriction of the version, such as `no metadata`.
         what: &'static str,
         /// The number of the version; 0 for files without a version byte.
         version: u8,
@@ -197,7 +197,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Returns the index of the chunk that the error is about.
+    /// Returns the index of the damaged chunk, or `None` if the error is not about a single chunk.
     pub fn chunk(&self) -> Option<u64> {
         match self {
             Self::CorruptChunk { chunk, .. }
@@ -231,8 +231,8 @@ impl fmt::Display for Part {
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
 #[non_exhaustive]
 pub enum MetadataError {
-    /// The file has no metadata.
-    #[error("the file has none")]
+    /// The file has no metadata section.
+    #[error("the file has no metadata section")]
     Absent,
     /// The serializer is unknown.
     #[error("unknown serializer \"{}\", expected \"JSON\"", .0.escape_ascii())]
@@ -287,8 +287,8 @@ impl Error {
     }
 }
 
-/// Converts an error in a file that is the source of another format. Keeps the kind of the error if
-/// `binio` has the same kind.
+/// Converts an error in a packed file that is the source of a file in another format. Keeps the
+/// kind of the error if `binio` has the same kind.
 impl From<Error> for binio::Error {
     fn from(error: Error) -> Self {
         match error.kind() {

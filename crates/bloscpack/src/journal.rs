@@ -13,7 +13,7 @@ use crate::error::Result;
 
 pub use binio::write::journal::Pending;
 
-/// A clause for messages that says how to undo an interrupted change.
+/// The end of messages about an interrupted change. It says how to undo the change.
 pub(crate) const REMEDY: &str =
     "appending to the file, editing its metadata or recovering it rolls the change back";
 
@@ -27,8 +27,8 @@ pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
     Ok(journal::pending(path)?)
 }
 
-/// Undoes an interrupted in-place change, and returns `true` if there was one. The file is then as it was before the
-/// change.
+/// Undoes an interrupted in-place change, so that the file is as it was before the change. Returns
+/// `true` if there was a journal.
 ///
 /// ```
 /// use bloscpack::{WriteOptions, journal, pack_to_file};

@@ -6,7 +6,7 @@ use binio::Limits;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strictness {
-    /// Read everything whose meaning is certain, and report the violations as diagnostics.
+    /// Read everything whose meaning is certain, and report violations as diagnostics.
     #[default]
     Lenient,
     /// Reject anything that the format does not allow.
@@ -28,7 +28,7 @@ pub enum Verify {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChunkOrder {
-    /// Neither: reject the file, because its data is ambiguous.
+    /// Neither order. The file is rejected, because the order of its data is ambiguous.
     #[default]
     Unambiguous,
     /// The order of the offsets, as specified in the first description of the format.
@@ -75,7 +75,7 @@ impl OpenOptions {
         Self::default()
     }
 
-    /// Returns the default options, with the given limits if there are any.
+    /// Returns the default options, but with `limits` unless they are `None`.
     pub(crate) fn limited(limits: Option<Limits>) -> Self {
         let options = Self::default();
         Self { limits: limits.unwrap_or(options.limits), ..options }
@@ -96,9 +96,10 @@ impl OpenOptions {
         limits: Limits;
         /// Sets the maximum length of the text of the metadata in bytes. Default: 16 MiB.
         max_metadata: u64;
-        /// Sets whether a file with a wrong digest of the metadata can be opened. The wrong digest is then reported as
-        /// a diagnostic, and only [`Reader::metadata`](crate::Reader::metadata) fails. Lenient reading treats all other
-        /// errors in metadata in this way.
+        /// Sets whether lenient reading opens a file although the digest of its metadata is wrong.
+        /// The wrong digest is then a diagnostic, and only
+        /// [`Reader::metadata`](crate::Reader::metadata) fails. Other errors in the metadata do not
+        /// prevent lenient reading from opening a file, as long as the end of the section is known.
         ignore_metadata: bool;
     }
 }

@@ -1,11 +1,11 @@
-//! Checking a file to the last byte: everything that is checked on opening, the digest and the structure of every
-//! chunk, and, in a deep check, that every chunk decodes.
+//! Checking a whole file. The check covers everything that is checked on opening, and the digest
+//! and the structure of every chunk. A deep check also decodes every chunk.
 //!
 //! | status | meaning |
 //! |---|---|
-//! | fine | nothing worse than notes, such as a stale tail |
-//! | damage | the file can be read at least in part, but something is wrong |
-//! | an error | the file cannot be read at all |
+//! | fine | no diagnostics worse than notes, such as a stale tail |
+//! | damage | at least one error among the diagnostics; parts of the file may still be readable |
+//! | an error | the source failed, a limit was exceeded, or the header is invalid |
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -68,7 +68,7 @@ impl fmt::Debug for VerifyOptions<'_> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// All irregularities, first of the file as a whole, then of the chunks in order.
+    /// All irregularities: first those of the file as a whole, then those of the chunks in order.
     pub diagnostics: Vec<Diagnostic>,
     /// The number of checked chunks.
     pub chunks: u64,
@@ -80,21 +80,23 @@ impl VerifyReport {
     ///
     /// # Errors
     ///
-    /// Returns the error itself if the header is invalid (the source may not be a Bloscpack file), if reading the
-    /// source failed, or if a limit was exceeded.
+    /// Returns the error itself if the header is invalid (the source may not be a Bloscpack file),
+    /// if reading the source failed, if a limit was exceeded, or if the digest of the metadata is
+    /// wrong.
     pub fn of_opening(error: Error) -> Result<Self> {
         let diagnostic = diagnostic_of(&error).ok_or(error)?;
         Ok(Self { diagnostics: vec![diagnostic], chunks: 0 })
     }
 
-    /// Returns `true` if there is nothing worse than notes.
+    /// Returns `true` if no diagnostic is worse than a note.
     pub fn is_fine(&self) -> bool {
         self.diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Note)
     }
 }
 
-/// Checks an open file: the digest and the structure of every chunk, and that every chunk decodes, unless
-/// [`deep`](VerifyOptions::deep) is unset. All damage is in the report.
+/// Checks the digest and the structure of every chunk of an open file, and decodes every chunk
+/// unless [`deep`](VerifyOptions::deep) is `false`. The report contains all damage, including the
+/// diagnostics from opening.
 ///
 /// ```
 /// use bloscpack::diagnostic::Code;
@@ -162,7 +164,7 @@ fn array_diagnostic(file: &Reader) -> Result<Option<Diagnostic>> {
     }
 }
 
-/// Checks the digest and the structure of a chunk, and decodes it if `deep`.
+/// Checks the digest and the structure of a chunk, and decodes it if `deep` is `true`.
 fn check(
     file: &Reader,
     index: usize,
@@ -183,8 +185,8 @@ fn check(
     Ok(())
 }
 
-/// Opens and checks a file that may be too damaged to open, with the limits and the chunk order of `opening`. If the
-/// header is valid, an error from opening is part of the report.
+/// Opens a file with the options `opening`, and checks it. Even a file too damaged to open gets a
+/// report, which contains the error from opening, unless the header is invalid.
 ///
 /// ```
 /// use bloscpack::diagnostic::Code;
@@ -213,7 +215,8 @@ pub fn verify_source(
     }
 }
 
-/// Returns an error from opening as a diagnostic, unless it is about the header.
+/// Returns an error from opening as a diagnostic, or `None` if the error is about the header, the
+/// source, a limit or the digest of the metadata.
 fn diagnostic_of(error: &Error) -> Option<Diagnostic> {
     let code = match error.kind() {
         ErrorKind::CorruptChunk { .. } | ErrorKind::Blosc2Chunk { .. } => Code::BadChunk,
@@ -247,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn an_intact_file_is_verified_and_the_progress_adds_up_to_its_length() {
+    fn an_intact_file_has_no_diagnostics_and_the_progress_adds_up_to_its_length() {
         let done = AtomicU64::new(0);
         let progress = |bytes| {
             done.fetch_add(bytes, Ordering::Relaxed);

@@ -11,24 +11,26 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::read::chunk;
 use crate::{Reader, UnpackOptions};
 
-/// A read of at least this many bytes is decoded on several threads.
+/// The minimum length in bytes of a read that is decoded on several threads.
 const PARALLEL: usize = 4 << 20;
 
-/// The minimum size in bytes of the pieces in which data is read.
+/// The minimum length in bytes of the buffer that [`Access::Ranges`] reads into.
 const PIECE: usize = 1 << 20;
 
-/// Decodes data in Blosc blocks: a read decodes only the blocks that it overlaps. The last block of a read and its
-/// chunk are kept for the next read, so that each block is decoded once if the reads go from front to back.
+/// The data of a file, of which each read decodes only the Blosc blocks that it overlaps. The last
+/// decoded block and its chunk are kept for the next read, so that reading from front to back
+/// decodes each block only once.
 pub(crate) struct Blocks<'r> {
     file: &'r Reader,
     access: Access,
-    /// One cursor for each concurrent read.
+    /// Cursors that no read is using. Each concurrent read takes one, or creates one.
     cursors: Mutex<Vec<Cursor<'r>>>,
 }
 
 impl<'r> Blocks<'r> {
     pub(crate) fn new(file: &'r Reader) -> Self {
-        // If the first chunk cannot be read, the gap does not matter, because reading fails anyway.
+        // Read a gap between elements too if it is shorter than a block. If the first chunk cannot
+        // be read, any value will do, because reading the elements fails as well.
         let header = if file.is_empty() { None } else { file.chunk_header(0).ok() };
         let gap = header.map_or(1, |header| header.blocksize() as usize).max(1);
         let access = Access::Ranges { gap, piece: gap.saturating_mul(8).clamp(PIECE, PARALLEL) };
@@ -59,13 +61,13 @@ impl Data for Blocks<'_> {
     }
 }
 
-/// Reads parts of the data, preferably from front to back.
+/// Reads ranges of the data, most efficiently from front to back.
 struct Cursor<'r> {
     file: &'r Reader,
     /// The index and the Blosc buffer of the chunk that was used last.
     chunk: Option<(usize, Bytes)>,
-    /// The position of the decoded block in the data of the file. Its bytes are at the beginning of
-    /// `data`.
+    /// The range of the decoded block in the data of the file. The decoded bytes are at the
+    /// beginning of `data`.
     block: Range<u64>,
     data: Vec<u8>,
     scratch: Scratch,
@@ -77,7 +79,7 @@ impl<'r> Cursor<'r> {
         Self { file, chunk: None, block: 0..0, data: Vec::new(), scratch }
     }
 
-    /// Fills `out` with the data that begins at offset `at`.
+    /// Fills `out` with the data of the file that begins at offset `at`.
     fn read(&mut self, mut at: u64, mut out: &mut [u8]) -> Result<()> {
         if out.len() >= PARALLEL {
             return self.file.read_into(out, at, &UnpackOptions::new());
@@ -99,8 +101,9 @@ impl<'r> Cursor<'r> {
         Ok(())
     }
 
-    /// Decodes the block that contains offset `at`. If `out` has space for the whole block, decodes it there and
-    /// returns its length; otherwise keeps the block and returns 0.
+    /// Decodes the block that contains offset `at`. If the block begins at `at` and fits into
+    /// `out`, decodes it there and returns its length. Otherwise, stores the block in `data` and
+    /// returns 0.
     fn load(&mut self, at: u64, out: &mut [u8]) -> Result<usize> {
         let len = self.file.len();
         let index = self.file.layout().chunk_at(at).ok_or_else(|| Error::new(past(at, len)))?;

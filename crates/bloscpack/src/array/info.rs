@@ -93,8 +93,7 @@ impl ArrayInfo {
         Self::new(dtype, counts, order)
     }
 
-    /// Returns the metadata of a file with this array, equal to the metadata that the original
-    /// program writes.
+    /// Returns the metadata that describes this array, as the original program writes it.
     pub fn to_json(&self) -> Value {
         let mut object = Map::new();
         object.insert("dtype".into(), self.datatype().descr().into());
@@ -125,11 +124,11 @@ impl ArrayInfo {
         self.0.byte_size()
     }
 
-    /// Checks that the data of this array has exactly `len` bytes.
+    /// Checks that the elements of this array take exactly `len` bytes.
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::ShapeMismatch`] if the data has more or fewer bytes.
+    /// Fails with [`ErrorKind::ShapeMismatch`] if `len` is not [`byte_size`](Self::byte_size).
     pub fn check_size(&self, len: u64) -> Result<()> {
         let (dtype, shape, byte_size) = (self.datatype(), self.shape(), self.byte_size());
         if byte_size == len {
@@ -139,8 +138,7 @@ impl ArrayInfo {
         Err(bad_shape(format!("{shape:?} of {dtype} takes {byte_size}, but the data has {len}")))
     }
 
-    /// Checks that the data of the array `rows` can be appended to the data of this array, as
-    /// further rows.
+    /// Checks that the array `rows` can be appended to this array as further rows.
     ///
     /// ```
     /// use bloscpack::array::{ArrayInfo, Datatype, Order};
@@ -159,7 +157,7 @@ impl ArrayInfo {
     /// order, because its rows are then not contiguous.
     pub fn check_rows(&self, rows: &Self) -> Result<()> {
         let row_shape = |info: &Self| info.shape().get(1..).map(<[u64]>::to_vec);
-        // With a single dimension, both orders are the same.
+        // In an array with a single dimension, both orders are the same.
         let is_contiguous = rows.order() == Order::C || rows.shape().len() == 1;
         let is_alike = rows.datatype() == self.datatype() && row_shape(rows) == row_shape(self);
         if is_contiguous && is_alike && !rows.shape().is_empty() {
@@ -263,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn appended_rows_must_match_the_array_in_type_and_row_shape() {
+    fn appended_rows_with_another_type_or_row_shape_are_rejected() {
         let info = |dtype, shape: &[u64], order| {
             ArrayInfo::new(Datatype::parse(dtype).unwrap(), shape.to_vec(), order).unwrap()
         };
@@ -296,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn data_must_have_exactly_the_length_of_the_array() {
+    fn data_whose_length_differs_from_that_of_the_array_is_rejected() {
         let info = ArrayInfo::from_json(&metadata()).unwrap();
         assert!(info.check_size(48).is_ok());
         let error = info.check_size(40).unwrap_err();

@@ -6,10 +6,10 @@
 //! ArrayInfo with options  ---> a file      by whatever packs bytes
 //! ```
 //!
-//! Types, slices and the copying of elements come from [`binio::array`]. This module maps the metadata to arrays and
-//! decodes the elements. Types that cannot be stored are rejected: Python objects, which are pointers
-//! ([`ObjectDtype`](crate::ErrorKind::ObjectDtype)), and types whose elements are not consecutive bytes, such as
-//! numpy's `T`.
+//! [`binio::array`] defines the types and slices, and copies the elements. This module maps the
+//! metadata to arrays and decodes the data. Types that cannot be stored are rejected: Python
+//! objects, which are pointers ([`ObjectDtype`](crate::ErrorKind::ObjectDtype)), and types whose
+//! elements are not consecutive bytes, such as numpy's `T`.
 
 mod blocks;
 mod info;

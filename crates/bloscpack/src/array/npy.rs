@@ -10,7 +10,8 @@ use crate::array::ArrayInfo;
 use crate::error::{Error, ErrorKind, Result};
 
 impl ArrayInfo {
-    /// Reads the header of a `.npy` file, and returns the array and the range of its data in the file.
+    /// Reads the header of a `.npy` file. Returns the description of the array, and the range of
+    /// its data in the file.
     ///
     /// ```
     /// use bloscpack::array::{ArrayInfo, Datatype, Order};
@@ -44,8 +45,8 @@ impl ArrayInfo {
         Ok((info, start..source.len()))
     }
 
-    /// Returns the header of a `.npy` file with this array, equal to the header that numpy writes. The
-    /// unchanged data must follow it.
+    /// Returns the header that numpy writes to a `.npy` file with this array. The header and the
+    /// data of the array together form a complete file.
     pub fn npy_header(&self) -> Vec<u8> {
         self.0.to_bytes()
     }
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn npy_files_must_have_exactly_the_data_of_their_array() {
+    fn npy_files_with_more_or_less_data_than_their_array_are_rejected() {
         let text = "{'descr': '<i4', 'fortran_order': False, 'shape': (2,)}";
         assert!(ArrayInfo::from_npy(&file(text, 8)).is_ok());
         let short = ArrayInfo::from_npy(&file(text, 7)).unwrap_err();

@@ -10,17 +10,18 @@ use crate::array::{ArrayInfo, Datatype, Element, Order};
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Progress, WriteOptions, pack_slice, pack_source};
 
-/// The base-2 logarithm of the largest power of two that can be a typesize.
+/// The exponent of 128, the largest power of two that can be a typesize.
 const MAX_POWER: u32 = 7;
 
 impl WriteOptions {
-    /// Adapts the options to an array: sets the typesize to the size of an element, makes chunks of whole elements, and
-    /// describes the array in the metadata. If the metadata is already an object, its other keys are kept after the
-    /// keys of the array. Any packing function can then pack the array with these options, given exactly
-    /// [`ArrayInfo::byte_size`] bytes.
+    /// Adapts the options to an array: sets the typesize to the size of an element, makes chunks of
+    /// whole elements, and describes the array in the metadata. If the metadata is already an
+    /// object, its other keys are kept after the keys of the array. With these options, any packing
+    /// function can pack the array, as long as its data has exactly [`ArrayInfo::byte_size`] bytes.
     ///
-    /// Blosc supports elements of at most 255 bytes. For larger elements, the typesize is the largest power of two that
-    /// divides their size; for text, that is a multiple of the size of a character.
+    /// Blosc supports elements of at most 255 bytes. For larger elements, the typesize is the
+    /// largest power of two, up to 128, that divides their size. For text, this is always a
+    /// multiple of the size of a character.
     ///
     /// ```
     /// use bloscpack::array::{ArrayInfo, Datatype, Order};
@@ -65,7 +66,7 @@ fn typesize(itemsize: u64) -> u32 {
     }
 }
 
-/// Like [`pack_slice`], but packs `data` as an array. The elements of `data` must be in the order that `info`
+/// Like [`pack_slice`], but packs `data` as an array. The elements must be in the order that `info`
 /// states.
 ///
 /// ```
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_keeps_keys_that_do_not_describe_the_array() {
+    fn packing_an_array_keeps_metadata_keys_that_do_not_describe_it() {
         let options = WriteOptions::new().metadata(&json!({"shape": [9], "unit": "K"}));
         let file = packed(&info("<i2", &[]), &options).unwrap();
         assert_eq!(

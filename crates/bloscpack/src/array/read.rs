@@ -10,14 +10,14 @@ use crate::array::blocks::Blocks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Reader, UnpackOptions};
 
-/// The maximum number of bytes that are written at a time when elements have to be reordered.
+/// The maximum number of bytes to write at a time if the elements have to be reordered.
 const PIECE: u64 = 1 << 20;
 
 /// An array in a file, or a part of one.
 ///
-/// An array is a view: creating it, [slicing](Self::slice) it and selecting a [field](Self::field) read nothing, and
-/// the results can be sliced again. Reading decodes each chunk and Blosc block that contains elements of the view once.
-/// Long ranges are decoded on several threads.
+/// An array is a view: creating it, [slicing](Self::slice) it and selecting a [field](Self::field)
+/// read nothing, and the results can be sliced again. Reading decodes only the Blosc blocks that
+/// contain elements of the view. Long ranges are decoded on several threads.
 ///
 /// ```
 /// use bloscpack::array::{ArrayInfo, Datatype, Order, Slice, pack_array};
@@ -165,9 +165,10 @@ impl<'r> Array<'r> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::ElementType`] if the elements have a different type, with [`ErrorKind::Limit`] if
-    /// they exceed [`Limits::max_decoded`](crate::Limits::max_decoded), with [`ErrorKind::ChecksumMismatch`] or
-    /// [`ErrorKind::CorruptChunk`] if a chunk is damaged, and if reading fails.
+    /// Fails with [`ErrorKind::ElementType`] if the elements have a different type, with
+    /// [`ErrorKind::Limit`] if they exceed [`Limits::max_decoded`](crate::Limits::max_decoded), and
+    /// with [`ErrorKind::ChecksumMismatch`] or [`ErrorKind::CorruptChunk`] if a chunk is damaged.
+    /// Also fails if reading fails.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.decoding().read()
     }
@@ -216,12 +217,12 @@ impl<'r> Array<'r> {
     ///
     /// # Errors
     ///
-    /// Same as [`read_bytes`](Self::read_bytes). Also fails with [`ErrorKind::InvalidOption`] if the style is not
-    /// possible for this array, and if `out` cannot be written.
+    /// Same as [`read_bytes`](Self::read_bytes). Also fails if `out` cannot be written, and with
+    /// [`ErrorKind::InvalidOption`] if the array is too large for the style.
     pub fn write_elements(&self, out: &mut dyn Write, style: PrintStyle) -> Result<()> {
         let written = self.decoding().write_elements(out, style, None);
         written.map_err(|error| match error.kind() {
-            // The array is too large for this style, which is not an error in the file.
+            // The array is too large for this style, so the option is wrong, not the file.
             ErrorKind::ShapeMismatch(message) => {
                 ErrorKind::InvalidOption { option: "style", message: message.clone() }.into()
             }
@@ -240,8 +241,8 @@ impl<'r> Array<'r> {
         self.decoding().write_summary(out, None)
     }
 
-    /// Writes the array as a `.npy` file, in the order and the byte order of the file. Only a few chunks are in
-    /// memory at a time, however large the array is.
+    /// Writes the array as a `.npy` file. The elements keep the order and the byte order that they
+    /// have in this file. Only a few chunks are in memory at a time, however large the array is.
     ///
     /// ```
     /// # use std::io::Cursor;
@@ -285,7 +286,8 @@ impl<'r> Array<'r> {
         self.decoding().to_ndarray(self.order())
     }
 
-    /// Returns the array for a single read, with a cache for the last decoded block.
+    /// Returns the same view of the data, but with a cache of the last decoded block, which is
+    /// meant for a single read.
     fn decoding(&self) -> array::Array<Blocks<'_>> {
         self.view.clone().with_data(Blocks::new(self.view.data()))
     }
@@ -333,7 +335,7 @@ mod tests {
         (0..len).map(|i| (i * i / 7).to_le_bytes()[0]).collect()
     }
 
-    /// Computes the index of an element in the data from the definition of the order.
+    /// Returns the position of an element in the data, computed from the definition of the order.
     fn place(index: &[u64], shape: &[u64], order: Order) -> u64 {
         let axes = index.iter().zip(shape);
         let step = |place: u64, (index, count): (&u64, &u64)| place * count + index;
@@ -392,7 +394,7 @@ mod tests {
             let part = reader.array().unwrap().slice(slices).unwrap();
             let expected = naive(&info, &data, slices);
             prop_assert_eq!(part.read_bytes().unwrap(), expected.clone());
-            // Written as a `.npy` file, the part keeps its elements and the order of the whole array.
+            // A `.npy` file of the part must have its elements, and the order of the whole array.
             let mut npy = Vec::new();
             part.write_npy(&mut npy, &UnpackOptions::new()).unwrap();
             let (written, range) = ArrayInfo::from_npy(&npy).unwrap();
@@ -403,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_read_as_native_numbers_in_c_order() {
+    fn elements_are_read_in_native_byte_order_and_c_order() {
         let info = info(">u2", &[2, 3], Order::F);
         let reader = open(&file(&info, &[0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6], 5));
         let array = reader.array().unwrap();
@@ -443,7 +445,7 @@ mod tests {
         let info = info("<u2", &[4, 64], Order::C);
         let data = vec![1; 512];
         let mut file = file(&info, &data, 512);
-        // There is a block of 128 bytes for each of the four rows; the offset of the third one is
+        // Each of the four rows is a block of 128 bytes. Make the offset of the third block
         // invalid.
         file.chunks[0][16 + 8..][..4].copy_from_slice(&[0; 4]);
         let reader = open(&file);
@@ -459,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_of_a_large_array_match_a_naive_copy_when_read_or_written_to_npy() {
+    fn slices_of_a_large_array_have_the_same_bytes_as_a_naive_copy() {
         let info = info("|V400", &[150, 100], Order::C);
         let data = bytes(6_000_000);
         let reader = open(&file(&info, &data, 100_000));

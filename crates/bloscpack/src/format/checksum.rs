@@ -5,10 +5,10 @@
 //! | 0 | `None` | 0 | |
 //! | 1 | `adler32` | 4 | number, little-endian |
 //! | 2 | `crc32` | 4 | number, little-endian |
-//! | 3 to 8 | `md5` `sha1` `sha224` `sha256` `sha384` `sha512` | 16 to 64 | bytes as printed |
+//! | 3 to 8 | `md5` `sha1` `sha224` `sha256` `sha384` `sha512` | 16 to 64 | bytes in the printed order |
 //!
-//! The digest of a chunk covers the whole Blosc buffer, including its header, and follows it. The digest of the
-//! metadata covers the stored payload and follows the padding.
+//! The digest of a chunk covers the whole Blosc buffer, including its header, and follows the
+//! buffer. The digest of the metadata covers the stored payload and follows the padding.
 
 use binio::checksum::{Algorithm, Digest};
 use binio::{Endian, Error};
@@ -83,7 +83,8 @@ impl Checksum {
         self.algorithm().map_or("None", Algorithm::name)
     }
 
-    /// Returns the checksum with this name, regardless of case.
+    /// Returns the checksum with this name, in upper or lower case, or `None` if the name is
+    /// unknown.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|checksum| checksum.name().eq_ignore_ascii_case(name))
     }
@@ -94,7 +95,7 @@ impl Checksum {
         self.algorithm().map_or(0, Algorithm::len)
     }
 
-    /// Returns the digest of `data` as it is stored.
+    /// Returns the digest of `data` as stored in a file. It is empty for [`Checksum::None`].
     pub fn compute(self, data: &[u8]) -> Vec<u8> {
         let Some(algorithm) = self.algorithm() else { return Vec::new() };
         let mut stored = algorithm.digest(data).as_bytes().to_vec();
@@ -104,7 +105,8 @@ impl Checksum {
         stored
     }
 
-    /// Compares the digest of `data` with a stored digest. Without an algorithm, any digest matches.
+    /// Compares the digest of `data` with a stored digest. [`Checksum::None`] accepts any stored
+    /// digest.
     ///
     /// # Errors
     ///
@@ -145,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn every_checksum_verifies_only_its_own_digest() {
+    fn every_checksum_except_none_rejects_the_digest_of_other_data() {
         for checksum in Checksum::ALL {
             let stored = checksum.compute(b"data");
             assert_eq!(stored.len(), checksum.len());

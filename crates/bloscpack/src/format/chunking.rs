@@ -1,4 +1,4 @@
-//! Dividing data into chunks, and the resulting numbers in the header.
+//! Dividing data into chunks. The header states the resulting numbers:
 //!
 //! | length of the data, with the requested `chunk_size` | nchunks | `chunk_size` | `last_chunk` |
 //! |---|---|---|---|
@@ -17,8 +17,9 @@ use crate::format::header::MAX_NBYTES;
 
 /// The requested size of a chunk before compression. Default: 1 MiB.
 ///
-/// As text, a size is a number followed by one of the upper-case units `B K M G T`, which are powers of 1024. Fractions
-/// are rounded down to whole bytes, a number without a unit is in bytes, and `max` is the largest possible size.
+/// As text, a size is a number of bytes, or a number followed by one of the upper-case units `B K M
+/// G T`, which are powers of 1024. Fractions are rounded down to whole bytes. `max` stands for the
+/// largest possible size.
 ///
 /// ```
 /// use bloscpack::ChunkSize;
@@ -31,9 +32,9 @@ use crate::format::header::MAX_NBYTES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChunkSize {
-    /// A number of bytes.
+    /// This number of bytes.
     Bytes(u32),
-    /// The maximum size of a Blosc buffer, 2,147,483,631 bytes.
+    /// The maximum length of the data in a Blosc buffer, 2,147,483,631 bytes.
     Max,
 }
 
@@ -62,7 +63,8 @@ impl ChunkSize {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::InvalidOption`] if an item is larger than a chunk can be.
+    /// Fails with [`ErrorKind::InvalidOption`] if this size is invalid, or if an item is larger
+    /// than a chunk can be.
     pub fn whole_items(self, itemsize: u64) -> Result<Self> {
         let bytes = u64::from(self.bytes()?);
         let whole = bytes - bytes.checked_rem(itemsize).unwrap_or(0);
@@ -80,8 +82,9 @@ impl FromStr for ChunkSize {
             return Ok(Self::Max);
         }
         let bytes = parse_size(text).ok_or_else(|| {
-            let message =
-                format!("{text:?}, expected \"max\" or a number and one of B, K, M, G, T");
+            let message = format!(
+                "{text:?}, expected \"max\" or a number with an optional unit B, K, M, G or T"
+            );
             Error::new(ErrorKind::InvalidOption { option: "chunk_size", message })
         })?;
         let bytes = u32::try_from(bytes).map_err(|_| out_of_range(&bytes))?;
@@ -94,8 +97,8 @@ fn out_of_range(bytes: &dyn fmt::Display) -> Error {
     ErrorKind::InvalidOption { option: "chunk_size", message }.into()
 }
 
-/// Parses a size as described in [`ChunkSize`], except `max`. Returns `None` if the text is not a size or exceeds 64
-/// bits.
+/// Parses a size as described in [`ChunkSize`], except `max`, and returns it in bytes. Returns
+/// `None` if the text is not a size or the size exceeds 64 bits.
 fn parse_size(text: &str) -> Option<u64> {
     let (number, shift) = match text.char_indices().last()? {
         (end, 'B') => (&text[..end], 0),
@@ -110,7 +113,7 @@ fn parse_size(text: &str) -> Option<u64> {
     if !is_number(whole) || !is_number(decimals) || (whole.is_empty() && decimals.is_empty()) {
         return None;
     }
-    // Further decimals do not change the number of whole bytes.
+    // Ignore further decimals, because they do not change the number of whole bytes.
     let decimals = &decimals[..decimals.len().min(20)];
     let digits = format!("{whole}{decimals}").parse::<u128>().ok()?;
     let scale = decimals.bytes().fold(1_u128, |scale, _| scale * 10);
@@ -160,7 +163,8 @@ impl Chunking {
         Ok(Self { nchunks, chunk_size, last_chunk })
     }
 
-    /// Returns the range of a chunk in the data, or `None` if there is no such chunk.
+    /// Returns the range of the data that a chunk contains, or `None` if there is no chunk with
+    /// this index.
     pub fn range(&self, chunk: u64) -> Option<Range<u64>> {
         let start = chunk.checked_mul(self.chunk_size.into())?;
         let size = match chunk.checked_add(1)?.cmp(&self.nchunks) {
@@ -179,8 +183,8 @@ impl Chunking {
     }
 }
 
-/// Returns the sizes for a header. The first is the size of all chunks but the last one, or `None`
-/// if they differ or the last one is larger. The second is the size of the last chunk.
+/// Returns the two sizes for a header: the size of all chunks but the last one, or `None` if they
+/// differ or the last one is larger, and the size of the last chunk.
 pub(crate) fn sizes_of(
     mut chunks: impl DoubleEndedIterator<Item = u32> + Clone,
 ) -> (Option<u32>, Option<u32>) {
@@ -205,7 +209,7 @@ mod tests {
 
     #[test]
     fn chunk_count_and_sizes_match_the_original() {
-        // The expected values were printed by the original program.
+        // The original program printed the expected values.
         for (len, chunk_size, expected) in [
             (0, 10, (1, 0, 0)),
             (1, 1, (1, 1, 1)),
@@ -247,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn by_default_there_are_ten_spare_offsets_per_chunk() {
+    fn ten_spare_offsets_per_chunk_are_reserved_by_default() {
         assert_eq!(room(3, None), 30);
         assert_eq!(room(3, Some(0)), 0);
         assert_eq!(room(1, Some(u64::MAX)), i64::MAX as u64 - 1);

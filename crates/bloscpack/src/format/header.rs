@@ -1,6 +1,6 @@
-//! The header of a file, parsed and encoded, for each version of the format.
+//! Parsing and encoding the header of a file, for each version of the format.
 //!
-//! All versions begin with `blpk` and the number of the version.
+//! In all these versions, the header begins with `blpk` and the number of the version.
 //!
 //! Version 1, 16 bytes:
 //!
@@ -15,16 +15,17 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 4 | 1 | version, 2 or 3 |
-//! | 5 | 1 | options: bit 0 offsets, bit 1 metadata (3 only) |
+//! | 5 | 1 | options: bit 0 offsets, bit 1 metadata (version 3 only) |
 //! | 6 | 1 | checksum, 0 to 8 |
 //! | 7 | 1 | typesize, advisory |
 //! | 8 | 4 | `chunk_size`, -1 if unknown or not uniform |
 //! | 12 | 4 | `last_chunk`, -1 if unknown |
 //! | 16 | 8 | nchunks, -1 if unknown |
-//! | 24 | 8 | 2: reserved, 0. 3: `max_app_chunks` |
+//! | 24 | 8 | version 2: reserved, 0; version 3: `max_app_chunks` |
 //!
-//! All numbers are little-endian and signed. Old releases that wrote version 2 set `chunk_size` to 0 in files with a
-//! single chunk, and wrote last chunks that are larger than the others or empty. Such files can be read.
+//! All numbers are little-endian and signed. Old releases that wrote version 2 set `chunk_size` to
+//! 0 in files with a single chunk, and wrote last chunks that are empty or larger than the others.
+//! These files can be read.
 
 use std::fmt;
 
@@ -52,7 +53,8 @@ const OPTION_METADATA: u8 = 2;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Version {
-    /// Releases before 0.1.0-rc3: signature, number of chunks, chunks. Reported as version 0.
+    /// Releases before 0.1.0-rc3: a signature, the number of chunks, and the chunks. The number of
+    /// this version is 0.
     Unversioned,
     /// Release 0.1.0: no offsets, checksums or metadata.
     V1,
@@ -127,7 +129,8 @@ impl Header {
         }
     }
 
-    /// Returns the number of entries in the table of offsets, including the spare ones.
+    /// Returns the number of entries in the table of offsets, including spare entries. Returns 0 if
+    /// there is no table.
     pub fn offsets_len(&self) -> u64 {
         match (self.offsets, self.nchunks) {
             (true, Some(nchunks)) => nchunks.saturating_add(self.max_app_chunks),
@@ -135,10 +138,11 @@ impl Header {
         }
     }
 
-    /// Parses the header from the first bytes of a file, of which at most 32 are needed. Survivable irregularities
-    /// are added to `diagnostics`.
+    /// Parses the header from the first bytes of a file, of which at most 32 are needed. Adds
+    /// irregularities that do not prevent reading to `diagnostics`.
     ///
-    /// The header of an unversioned file is not recognised, because its fifth byte may have any value.
+    /// This function does not recognise unversioned files, because their fifth byte may have any
+    /// value.
     ///
     /// # Errors
     ///
@@ -355,7 +359,7 @@ impl Header {
         let room = stored_count("max_app_chunks", 24, self.max_app_chunks)?;
         out[24..].copy_from_slice(&room.to_le_bytes());
         if is_v3 {
-            // Do not write a header that reading rejects.
+            // Never write a header that strict reading rejects.
             self.clone().check_v3(true, &mut Vec::new())?;
         }
         Ok(out)
@@ -473,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn violations_rejected_only_in_strict_reading_are_otherwise_diagnostics() {
+    fn survivable_violations_are_errors_in_strict_reading_and_diagnostics_in_lenient_reading() {
         let no_offsets = {
             let mut bytes = v3();
             bytes[5] = 0;
@@ -495,7 +499,7 @@ mod tests {
         let mut bytes = v3();
         bytes[4] = 2;
         bytes[24..].fill(0);
-        // With a single chunk, chunk_size is 0, and last_chunk is the length of the data.
+        // In a file with a single chunk, chunk_size is 0, and last_chunk is the length of the data.
         bytes[8..12].fill(0);
         bytes[16..24].copy_from_slice(&1_i64.to_le_bytes());
         let (header, diagnostics) = parse(&bytes, Strictness::Strict).unwrap();

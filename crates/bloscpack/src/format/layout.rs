@@ -40,7 +40,7 @@ impl ChunkEntry {
     }
 }
 
-/// The parts of a file, and its chunks.
+/// The ranges of all parts of a file, including its chunks.
 #[derive(Clone, Debug)]
 pub struct Layout {
     pub(crate) file_len: u64,
@@ -50,14 +50,14 @@ pub struct Layout {
     chunks: Vec<ChunkEntry>,
     plain_len: u64,
     /// The size of all chunks but the last, or `None` if their sizes differ or the last chunk is
-    /// larger. With this size, the index of the chunk at a position is computed instead of searched
-    /// for.
+    /// larger. If the size is known, [`chunk_at`](Self::chunk_at) computes the index of a chunk
+    /// instead of searching for it.
     uniform: Option<u64>,
 }
 
 impl Layout {
-    /// Creates a layout from the chunks in the order of their data. Computes the offset of each
-    /// chunk in the data.
+    /// Creates a layout, and computes the offset of each chunk in the data. `chunks` must be in the
+    /// order of their data.
     pub(crate) fn new(
         sections: Sections,
         data_end: u64,
@@ -74,22 +74,25 @@ impl Layout {
         Self { file_len, metadata, offsets, data: data_start..data_end, chunks, plain_len, uniform }
     }
 
-    /// Returns the range of the metadata section, from its header to its digest.
+    /// Returns the range of the metadata section in the file, from its header to its digest.
+    /// Returns `None` if the file has no metadata section.
     pub fn metadata(&self) -> Option<Range<u64>> {
         self.metadata.clone()
     }
 
-    /// Returns the range of the table of offsets, including its spare entries.
+    /// Returns the range of the table of offsets in the file, including spare entries. Returns
+    /// `None` if the file has no table.
     pub fn offsets(&self) -> Option<Range<u64>> {
         self.offsets.clone()
     }
 
-    /// Returns the range of the chunks and their digests.
+    /// Returns the range of the chunks and their digests in the file.
     pub fn data(&self) -> Range<u64> {
         self.data.clone()
     }
 
-    /// Returns the range after the last chunk, where appending may leave bytes. It is usually empty.
+    /// Returns the range from the end of the last chunk to the end of the file. It is usually
+    /// empty, but appending may leave bytes there.
     pub fn stale_tail(&self) -> Range<u64> {
         self.data.end..self.file_len
     }
@@ -99,7 +102,7 @@ impl Layout {
         self.file_len
     }
 
-    /// Returns the length of the data in bytes, which is the sum over all chunks.
+    /// Returns the length of the uncompressed data in bytes.
     pub fn plain_len(&self) -> u64 {
         self.plain_len
     }
@@ -109,16 +112,16 @@ impl Layout {
         &self.chunks
     }
 
-    /// Returns the index of the chunk with the data at `position`, or `None` after the end of the
-    /// data.
+    /// Returns the index of the chunk that contains the byte at `position` in the uncompressed
+    /// data, or `None` if the data ends before it.
     pub fn chunk_at(&self, position: u64) -> Option<usize> {
         if position >= self.plain_len {
             return None;
         }
         let index = match self.uniform {
             Some(size) => usize::try_from(position / size).ok()?,
-            // Use the last chunk that begins at or before the position, because empty chunks with
-            // the same offset precede it.
+            // Use the last chunk that begins at or before the position. Any other chunks that begin
+            // at the same offset are empty.
             None => self.chunks.partition_point(|chunk| chunk.plain_offset <= position) - 1,
         };
         Some(index)
@@ -133,7 +136,7 @@ fn uniform(chunks: &[ChunkEntry]) -> Option<u64> {
     is_uniform.then_some(u64::from(size))
 }
 
-/// The parts before the chunks.
+/// The ranges of the metadata section and the table, and the offset at which the chunks begin.
 #[derive(Clone, Debug)]
 pub(crate) struct Sections {
     pub(crate) metadata: Option<Range<u64>>,
@@ -152,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_is_found_by_a_position_in_its_data() {
+    fn every_position_in_the_data_is_mapped_to_its_chunk() {
         for sizes in [
             &[][..],
             &[0],

@@ -1,11 +1,12 @@
-//! The bytes of a Bloscpack file and their meaning, without any reading or writing of files.
+//! The bytes of a Bloscpack file and their meaning. Nothing here reads or writes files.
 //!
 //! ```text
 //! header | metadata section, optional | offset table, optional | chunk digest | chunk digest ...
 //! ```
 //!
-//! [`Header`], [`MetaHeader`] and [`Metadata`] are parts of a file as plain values. A [`Layout`] has the offset of
-//! each part, and a [`ChunkEntry`] for each chunk. [`Chunking`] divides data into chunks.
+//! [`Header`], [`MetaHeader`] and [`Metadata`] are parts of a file as plain values. A [`Layout`]
+//! contains the range of each part, and a [`ChunkEntry`] for each chunk. [`Chunking`] divides data
+//! into chunks.
 
 pub(crate) mod checksum;
 pub(crate) mod chunking;

@@ -15,18 +15,18 @@ const ENTRY: u64 = 8;
 /// The number of bytes read at a time, which is a whole number of entries.
 const PIECE: usize = 1 << 20;
 
-/// The offsets of the chunks.
+/// The chunk offsets in a table.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Entries {
     /// All offsets are -1, because the writer did not fill them in.
     Unset,
-    /// All offsets are possible.
+    /// All offsets, each of which is possible.
     Set(Vec<u64>),
-    /// An offset is impossible.
+    /// The first impossible offset: no chunk can begin there.
     Broken {
-        /// The index of the offset.
+        /// The index of the table entry.
         index: u64,
-        /// The value of the offset.
+        /// The value of the table entry.
         value: i64,
     },
 }
@@ -40,17 +40,19 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Returns the length of a table with this number of entries in bytes.
+    /// Returns the length in bytes of a table with this number of entries, or `None` if it exceeds
+    /// 64 bits.
     pub(crate) fn len_of(entries: u64) -> Option<u64> {
         entries.checked_mul(ENTRY)
     }
 
-    /// Returns the offset of an entry in a table that begins at `start`.
+    /// Returns the offset in the file of an entry in a table that begins at `start`.
     pub(crate) fn entry(start: u64, index: u64) -> u64 {
         start.saturating_add(index.saturating_mul(ENTRY))
     }
 
-    /// Returns the entries of the chunks, whatever their values. The table must be within the source.
+    /// Reads the entries of the first `nchunks` chunks without checking their values. The table
+    /// must be within the source.
     pub(crate) fn raw(
         source: &dyn ReadAt,
         range: &Range<u64>,
@@ -67,8 +69,8 @@ impl Table {
     /// Reads a table, which must be within the source. The first `nchunks` entries are chunk offsets, which are
     /// possible only if they are in `data`; the remaining entries are spare.
     ///
-    /// If an offset is impossible, no offsets are kept, so that only real tables use memory, not the number of entries
-    /// that a header claims.
+    /// If an offset is impossible, all offsets are dropped, so that an invalid table does not use
+    /// memory for the number of entries that the header claims.
     pub(crate) fn read(
         source: &dyn ReadAt,
         range: &Range<u64>,
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_contains_only_minus_one_is_unset() {
+    fn a_table_whose_entries_are_all_minus_one_is_unset() {
         assert_eq!(read(&[-1, -1, -1], 2).entries, Entries::Unset);
     }
 

@@ -9,7 +9,8 @@ pub(crate) fn buffer(data: &[u8]) -> Vec<u8> {
     compress(data, &CompressOptions::new(Compressor::Lz4).typesize(4)).unwrap()
 }
 
-/// A file for a test. The test changes the relevant fields, and then converts the file to bytes.
+/// A file for a test. The test changes some fields, and then encodes the file with
+/// [`bytes`](Self::bytes).
 #[derive(Clone)]
 pub(crate) struct TestFile {
     pub(crate) version: u8,
@@ -20,15 +21,15 @@ pub(crate) struct TestFile {
     pub(crate) last_chunk: i32,
     pub(crate) nchunks: i64,
     pub(crate) max_app_chunks: i64,
-    /// The entries of the table; `None` for a file without a table.
+    /// The entries of the table of offsets; `None` for a file without a table.
     pub(crate) offsets: Option<Vec<i64>>,
-    /// The buffers, each followed by its digest.
+    /// The Blosc buffers, each followed by its digest.
     pub(crate) chunks: Vec<Vec<u8>>,
     pub(crate) tail: Vec<u8>,
 }
 
 impl TestFile {
-    /// Returns a valid file with these chunks, offsets, a spare offset and adler32.
+    /// Returns a valid file with these chunks, a table with one spare entry, and adler32 digests.
     pub(crate) fn of(chunks: &[&[u8]]) -> Self {
         let size =
             |chunk: Option<&&[u8]>| chunk.map_or(0, |chunk| i32::try_from(chunk.len()).unwrap());
@@ -50,14 +51,14 @@ impl TestFile {
         file
     }
 
-    /// Returns a chunk and its digest.
+    /// Returns the Blosc buffer of a chunk with this data, followed by its digest.
     pub(crate) fn chunk(&self, data: &[u8]) -> Vec<u8> {
         let buffer = buffer(data);
         let digest = self.checksum.compute(&buffer);
         [buffer, digest].concat()
     }
 
-    /// Sets the offsets to the right values.
+    /// Sets the table entries to the offsets of the chunks.
     pub(crate) fn set_offsets(&mut self) {
         let mut position = self.data_start();
         let Some(offsets) = &mut self.offsets else { return };
@@ -67,14 +68,14 @@ impl TestFile {
         }
     }
 
-    /// Removes the table.
+    /// Removes the table of offsets.
     pub(crate) fn without_offsets(mut self) -> Self {
         self.offsets = None;
         self.max_app_chunks = 0;
         self
     }
 
-    /// Returns the offset of chunk `index`.
+    /// Returns the offset of chunk `index` in the file.
     pub(crate) fn chunk_start(&self, index: usize) -> u64 {
         let before: usize = self.chunks[..index].iter().map(Vec::len).sum();
         self.data_start() + before as u64

@@ -9,9 +9,9 @@
 //! entries in the table of offsets. The resulting header and offsets match the output of the
 //! original program.
 //!
-//! There are two ways to append. In both, killing the process does not damage the file. The
-//! *atomic* way writes a new file, to which the kernel copies the unchanged chunks, and renames it.
-//! The other way works *in place*, for files too large to copy, and keeps a
+//! There are two ways to append, and neither damages the file if the process is killed. An *atomic*
+//! append writes a new file, to which the kernel copies the unchanged chunks, and then renames it
+//! to the old name. An append *in place*, for files too large to copy, keeps a
 //! [journal](crate::journal) of the bytes that it overwrites.
 
 mod plan;
@@ -74,17 +74,18 @@ impl AppendOptions {
         shuffle: Shuffle => Some(shuffle);
         /// Sets the size of an element in bytes, 1 to 255.
         typesize: u32 => Some(typesize);
-        /// Sets the chunk size of a file without data. Other files keep their chunk size.
+        /// Sets the chunk size for a file that has no data yet. Other files keep their chunk size.
         chunk_size: ChunkSize;
         /// Sets the maximum number of threads of the caller's `rayon` pool that compress. With 1,
         /// only the caller's thread is used. Default: all.
         threads: usize => threads.max(1);
         /// Sets whether the file is changed in place instead of being replaced, for files too large
-        /// to copy. Until the change is complete, a journal is next to the file, and readers see
-        /// the old content. Default: no.
+        /// to copy. Until the change is complete, a journal is next to the file, and readers that
+        /// open the file see its old content. Default: no.
         in_place: bool;
-        /// Sets whether the table of offsets and the metadata section are made longer if they are full. This moves all
-        /// chunks, so the change is atomic.
+        /// Sets whether the table of offsets and the metadata section may grow if they are full.
+        /// Growing moves all chunks, so the file is then replaced even if
+        /// [`in_place`](Self::in_place) is set.
         grow: bool;
         /// Sets whether to append to the first dimension of a numpy array, which updates the shape in the metadata.
         /// Otherwise, appending to an array fails, because its shape would no longer match the data.
@@ -119,11 +120,11 @@ impl Default for AppendOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Appended {
-    /// The number of chunks of the changed file.
+    /// The number of chunks in the changed file.
     pub nchunks: u64,
     /// The number of new chunks, not counting the chunk that was filled up.
     pub new_chunks: u64,
-    /// The length of the data of the changed file in bytes.
+    /// The length of the data in the changed file, in bytes.
     pub len: u64,
     /// The compressor of the written chunks.
     pub compressor: Compressor,
@@ -135,7 +136,7 @@ pub struct Appended {
     pub typesize: u8,
     /// Whether the file was changed in place instead of being replaced.
     pub in_place: bool,
-    /// Whether an interrupted change was rolled back first.
+    /// Whether an interrupted in-place change was rolled back before appending.
     pub rolled_back: bool,
 }
 
@@ -159,7 +160,7 @@ pub struct Appended {
 ///
 /// # Errors
 ///
-/// Fails like [`Appender::open`] or [`Appender::append`].
+/// Same as [`Appender::open`] and [`Appender::append`].
 pub fn append(
     path: impl AsRef<Path>,
     source: &dyn ReadAt,
@@ -171,9 +172,9 @@ pub fn append(
 
 /// A file that is open for appending. Its structure and the digest of its last chunk are valid.
 ///
-/// The file is locked while it is open: opening it again with this crate to change it fails with
-/// [`Locked`](crate::ErrorKind::Locked). Systems other than Unix have no such lock, so make sure
-/// that nobody else changes the file.
+/// The file is locked while it is open: any other call of this crate that changes the file fails
+/// with [`Locked`](crate::ErrorKind::Locked). Systems other than Unix have no such lock, so make
+/// sure that nobody else changes the file.
 ///
 /// ```
 /// use bloscpack::change::{AppendOptions, Appender};
@@ -234,20 +235,23 @@ impl Appender {
         metadata: &Value => Some(metadata.clone());
     }
 
-    /// Appends all bytes of a source. If the source is empty, the data does not change. `progress` is called with the
-    /// number of bytes that were compressed.
+    /// Appends all bytes of a source. If the source is empty, only new metadata is written.
+    /// `progress` is called for each compressed chunk with the number of its bytes that come from
+    /// the source.
     ///
     /// # Errors
     ///
     /// Fails before anything is written, with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace)
     /// if the table of offsets or the metadata section is full and the file may not
     /// [grow](AppendOptions::grow); with [`InvalidOption`](crate::ErrorKind::InvalidOption) if an
-    /// option is out of range, if the header does not state the number of chunks and
-    /// [`scan`](AppendOptions::scan) is unset, or if the file contains an array and
-    /// [`axis0`](AppendOptions::axis0) is unset; with
-    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the data is not whole rows of the
-    /// array; with [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if the existing chunks differ
-    /// in size.
+    /// option is out of range, if the header does not state the number and the sizes of the chunks
+    /// and [`scan`](AppendOptions::scan) is unset, if the file contains an array but neither
+    /// [`axis0`](AppendOptions::axis0) nor new metadata is set, or if both are set; with
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the data does not consist of whole
+    /// rows, or if new metadata does not match the data; with
+    /// [`NotInVersion`](crate::ErrorKind::NotInVersion) if there is new metadata and the file has
+    /// version 2; with [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if the existing chunks
+    /// differ in size.
     ///
     /// Also fails if reading the source or writing the file fails; the file is then unchanged, or
     /// is rolled back when it is next opened for writing.

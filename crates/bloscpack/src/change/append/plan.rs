@@ -24,7 +24,7 @@ pub(super) struct Plan {
     pub(super) section: Option<Vec<u8>>,
     /// The number of chunks that are kept unchanged.
     pub(super) kept: usize,
-    /// The data of the chunk that is filled up.
+    /// The data of the last chunk, if it is filled up; otherwise empty.
     pub(super) head: Vec<u8>,
     /// The division of `head` and the new data into chunks.
     pub(super) chunking: Chunking,
@@ -32,8 +32,8 @@ pub(super) struct Plan {
     pub(super) moves_chunks: bool,
 }
 
-/// Fails if data cannot be appended, because the file is too old or damaged, or because its last
-/// chunk does not match its digest.
+/// Fails if the file is older than version 2, if it has a diagnostic worse than a note, or if the
+/// digest of its last chunk does not match.
 pub(super) fn check(reader: &Reader) -> Result<()> {
     let version = reader.header().version;
     if version < Version::V2 {
@@ -61,7 +61,8 @@ pub(super) fn recipe(reader: &Reader, options: &AppendOptions) -> Result<Recipe>
     };
     if let Some(last) = reader.chunks().iter().rposition(|chunk| chunk.nbytes > 0) {
         let header = reader.chunk_header(last)?;
-        // The first compressor of a codec is its default: lz4, not lz4hc.
+        // Use the first compressor of the codec: lz4 and lz4hc share a codec, and lz4 is the
+        // default.
         let mut all = Compressor::ALL.into_iter();
         let found = all.find(|compressor| compressor.codec() == header.codec());
         compressor = found.unwrap_or(compressor);
@@ -77,7 +78,7 @@ pub(super) fn recipe(reader: &Reader, options: &AppendOptions) -> Result<Recipe>
 }
 
 impl Plan {
-    /// Plans to append `len` bytes, which must not be 0.
+    /// Plans to append `len` bytes. `len` must not be 0.
     pub(super) fn new(
         reader: &Reader,
         len: u64,
@@ -125,13 +126,13 @@ impl Plan {
         Ok(Self { header, section, kept, head, chunking, moves_chunks })
     }
 
-    /// Returns the number of chunks of the changed file.
+    /// Returns the number of chunks in the changed file.
     pub(super) fn nchunks(&self) -> u64 {
         self.kept as u64 + self.chunking.nchunks
     }
 }
 
-/// Fails for a header with unknown numbers, unless `scan` is set.
+/// Fails if the header does not state the number and the sizes of the chunks, unless `scan` is set.
 fn check_counts(header: &Header, options: &AppendOptions) -> Result<()> {
     let unknown = [
         ("nchunks", header.nchunks.is_none()),
@@ -140,7 +141,7 @@ fn check_counts(header: &Header, options: &AppendOptions) -> Result<()> {
     ];
     match unknown.iter().find(|(_, is_unknown)| *is_unknown && !options.scan) {
         Some((field, _)) => {
-            let message = format!("the header has -1 for {field}, but scanning was not requested");
+            let message = format!("required, because the header states -1 (unknown) for {field}");
             Err(ErrorKind::InvalidOption { option: "scan", message }.into())
         }
         None => Ok(()),
@@ -157,14 +158,14 @@ fn chunk_size_of(reader: &Reader) -> Result<u32> {
     for (index, chunk) in reader.chunks().iter().enumerate() {
         if chunk.nbytes > size || (chunk.nbytes < size && !is_last(index)) {
             let found = count(chunk.nbytes, "byte");
-            let message = format!("chunk {index} has {found}, not {size}");
+            let message = format!("chunk {index} has {found}, but expected {size}");
             return Err(Error::new(ErrorKind::SizeMismatch { message }).at(chunk.offset));
         }
     }
     Ok(size)
 }
 
-/// Returns the metadata section of an array with more rows, and `true` if the section is longer
+/// Returns the metadata section for the array after appending, and `true` if this section is longer
 /// than the old one. Returns `None` if the file contains no array.
 fn section_of_array(
     reader: &Reader,
@@ -205,8 +206,8 @@ fn section_of_array(
     }
 }
 
-/// Returns a section with new metadata, and `true` if the section is longer than the old one. If
-/// the metadata describes an array, it must be the array of the changed file.
+/// Returns a section with new metadata, and `true` if this section is longer than the old one. If
+/// the new metadata describes an array, fails unless the array matches the data after appending.
 fn other_section(
     reader: &Reader,
     len: u64,
@@ -219,7 +220,8 @@ fn other_section(
         return Err(ErrorKind::NotInVersion { what: "no metadata", version }.into());
     }
     if options.axis0 {
-        let message = "new metadata must contain the new shape itself".to_owned();
+        let message =
+            "not possible with new metadata, which must already state the new shape".to_owned();
         return Err(ErrorKind::InvalidOption { option: "axis0", message }.into());
     }
     if metadata.get("container").and_then(Value::as_str) == Some("numpy") {

@@ -71,7 +71,7 @@ fn appending_produces_the_same_file_as_packing_all_data_together() {
                 packing().offsets(false),
                 packing().checksum(Checksum::Sha256).metadata(&json!({"unit": "K"})),
             ] {
-                // If the only chunk is small, all new chunks have its size.
+                // If the file has a single small chunk, all new chunks have its size.
                 let size = if first == 0 { 1000 } else { first.min(1000) };
                 let whole =
                     packing.clone().chunk_size(ChunkSize::Bytes(u32::try_from(size).unwrap()));
@@ -89,7 +89,7 @@ fn appending_produces_the_same_file_as_packing_all_data_together() {
                 if before.offsets_len() >= header.nchunks.unwrap() {
                     assert_eq!(header.offsets_len(), before.offsets_len());
                 }
-                // Every chunk must have the same stored bytes.
+                // The stored bytes of all chunks must equal those of `whole`.
                 let stored = |reader: &Reader| -> Vec<_> {
                     (0..reader.chunks().len()).map(|n| reader.chunk_bytes(n).unwrap()).collect()
                 };
@@ -152,7 +152,7 @@ fn appending_removes_a_stale_tail() {
 }
 
 #[test]
-fn a_full_offset_table_is_reported_with_its_free_space_and_grows_on_request() {
+fn a_full_offset_table_is_an_error_unless_it_may_grow() {
     for options in both() {
         let file = pack_to_vec(&data(1500), &packing().max_app_chunks(2)).unwrap();
         let folder = Folder::with(&file);
@@ -253,7 +253,7 @@ fn array(shape: &[u64], order: &str, room: Option<u32>) -> Vec<u8> {
 }
 
 #[test]
-fn an_array_gets_more_rows_only_if_axis0_is_set() {
+fn appending_rows_to_an_array_is_rejected_unless_axis0_is_set() {
     for options in both() {
         let folder = Folder::with(&array(&[200, 3], "C", None));
         let error = folder.append(&[0; 12], &options).unwrap_err();
@@ -273,7 +273,7 @@ fn an_array_gets_more_rows_only_if_axis0_is_set() {
 }
 
 #[test]
-fn an_array_without_contiguous_rows_is_rejected() {
+fn appending_to_an_array_without_contiguous_rows_is_rejected() {
     let options = AppendOptions::new().axis0(true);
     for (shape, order) in [(&[10, 10][..], "F"), (&[], "C"), (&[5, 0], "C")] {
         let error =
@@ -358,7 +358,7 @@ fn new_metadata_too_long_for_its_section_is_rejected_unless_the_section_may_grow
 }
 
 #[test]
-fn new_metadata_must_describe_the_array_after_appending() {
+fn new_metadata_that_does_not_match_the_array_after_appending_is_rejected() {
     let of = |rows: u64| json!({"dtype": "'<i4'", "shape": [rows, 3], "order": "C", "container": "numpy"});
     for options in both() {
         let folder = Folder::with(&array(&[200, 3], "C", None));
@@ -371,7 +371,8 @@ fn new_metadata_must_describe_the_array_after_appending() {
     }
 }
 
-/// Files, and the number of bytes to append to each, which together change every part of a file.
+/// Returns files, each with a number of bytes to append. Together, these appends change every part
+/// of a file.
 fn cases() -> Vec<(Vec<u8>, usize)> {
     let mut with_tail = pack_to_vec(&data(2100), &packing()).unwrap();
     with_tail.extend([7; 2000]);
@@ -431,11 +432,11 @@ fn a_power_failure_at_any_in_place_operation_leaves_the_old_or_the_new_file() {
 }
 
 #[test]
-fn a_rollback_interrupted_by_a_power_failure_can_be_repeated() {
+fn a_rollback_interrupted_by_a_power_failure_succeeds_when_repeated() {
     let (old, len) = cases().remove(0);
     let mut tape = MemoryStorage::new(&old);
     append_on(&mut tape, len).unwrap();
-    // Crash just before the journal is removed.
+    // Simulate a crash just before the journal is removed.
     let mut crash = tape.crashes(tape.operations().len() - 2).remove(0);
     undo(&mut crash).unwrap();
     for count in 0..=crash.operations().len() {
@@ -459,7 +460,7 @@ fn a_failure_of_any_in_place_operation_is_rolled_back() {
                 let mut tape = MemoryStorage::new(&old).fault(fault);
                 append_on(&mut tape, len).unwrap_err();
                 if stays {
-                    // The disk works again.
+                    // Let operations succeed again, so that the journal can be undone.
                     tape.set_fault(Fault::None);
                     undo(&mut tape).unwrap();
                 }
@@ -485,7 +486,7 @@ fn an_interrupted_change_is_rolled_back_when_the_file_is_opened_for_appending() 
         let journal = folder.folder.path().join("file.blp.undo-journal");
         fs::write(&journal, crash.journal_bytes().unwrap()).unwrap();
         assert_eq!(journal::pending(folder.path()).unwrap(), Some(journal::Pending::Changed));
-        // A reader sees the old content, and reports the reason.
+        // A reader sees the old content, and has a diagnostic about the journal.
         let reader = Reader::open(folder.path()).unwrap();
         assert_eq!(reader.diagnostics().last().unwrap().code, Code::Journal);
         let whole = Reader::from_bytes(old.clone()).unwrap();
@@ -541,7 +542,8 @@ fn a_failure_of_any_operation_while_writing_a_new_file_is_reported() {
     let file = whole.into_inner().into_inner();
     let all = Reader::from_bytes(file).unwrap().read_all().unwrap();
     assert_eq!(all, [data(2500), data(len)].concat());
-    // After any failure, the new file is not renamed, so the old file is kept.
+    // Because every failure is reported, an incomplete file is never renamed, and the old file is
+    // kept.
     for operation in 0..operations {
         assert!(write(Fault::FailAtOperation(operation)).is_err(), "operation {operation}");
     }

@@ -27,14 +27,14 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Writes a new file that replaces the old one.
+    /// Writes a new file, and replaces the old one with it.
     pub(super) fn run_atomically(&self, path: &Path) -> Result<()> {
         let (old, file) = (File::open(path)?, AtomicFile::create(path)?);
         let file = self.write_to(file, |range, sink| copy(&old, range, sink))?;
         Ok(file.commit()?)
     }
 
-    /// Writes a new file to a sink. `copy` copies a range of the old file to it.
+    /// Writes the new file to a sink. `copy` copies a range of the old file to the sink.
     pub(super) fn write_to<W: Write + Seek + Send>(
         &self,
         sink: W,
@@ -76,16 +76,17 @@ impl Job<'_> {
         Ok(change.commit()?)
     }
 
-    /// Returns the range of the table entries that change: the entries of the new chunks, or all
-    /// entries if none was set before.
+    /// Returns the range in the file of the table entries that change: the entries of the rewritten
+    /// and new chunks, or of all chunks if no offset was set before.
     fn entries(&self, table: u64) -> Range<u64> {
         let is_set = self.reader.diagnostics().iter().all(|found| found.code != Code::OffsetsUnset);
         let first = if is_set { self.plan.kept as u64 } else { 0 };
         table + 8 * first..table + 8 * self.plan.nchunks()
     }
 
-    /// Writes the parts in a safe order. Until the header is written, the old header describes the file, except for the
-    /// last chunk, which is in the journal.
+    /// Writes the chunks, then the metadata section and the table, and the header last. Until the
+    /// header is written, the old header describes the file. The last chunk of the old file may be
+    /// overwritten, but its bytes are in the journal.
     fn change(&self, file: &mut dyn WriteAt, place: &InPlace, header: &[u8]) -> Result<()> {
         let chunks = self.reader.chunks();
         let mut offsets: Vec<u64> =
@@ -112,7 +113,8 @@ impl Job<'_> {
         Ok(file.set_len(position)?)
     }
 
-    /// Passes the chunk that is filled up and the new chunks to `put`, in order.
+    /// Compresses the chunk that is filled up and the new chunks, and passes them to `put` in
+    /// order.
     fn store(&self, put: impl FnMut(&[u8]) -> Result<()> + Send) -> Result<()> {
         let Self { plan, recipe, source, progress, .. } = *self;
         // The data of the chunk that is filled up precedes the data of the source.
@@ -138,10 +140,10 @@ impl Job<'_> {
     }
 }
 
-/// The ranges of the file that change, apart from the header.
+/// The ranges that the change overwrites in the file, apart from the header.
 struct InPlace {
     section: Option<Range<u64>>,
     entries: Option<Range<u64>>,
-    /// The rewritten chunks, and everything after them.
+    /// From the rewritten or first new chunk to the end of the old file.
     data: Range<u64>,
 }

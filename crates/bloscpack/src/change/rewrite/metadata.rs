@@ -1,8 +1,9 @@
 //! Replacing the metadata without moving the chunks.
 //!
-//! The payload, padded with zeros, and the digest reach the disk before the header of the section, and a
-//! [journal](crate::journal) keeps the bytes that they overwrite. If the metadata needs more space than the section
-//! has, or its digest has another length, the chunks must move: the file is then rewritten, if that is allowed.
+//! The payload, padded with zeros, and the digest are synced to disk before the header of the
+//! section is written. A [journal](crate::journal) keeps the overwritten bytes. If the metadata
+//! does not fit into the section, or its digest has another length, the chunks would have to move.
+//! The whole file is then rewritten, if the options allow this.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +33,7 @@ impl MetadataEdit {
     }
 
     binio::setters! {
-        /// Sets the checksum of the metadata.
+        /// Sets the checksum of the metadata. Default: the checksum of the old metadata.
         checksum: Checksum => Some(checksum);
         /// Sets whether the whole file is rewritten if the new metadata does not fit into the section.
         grow: bool;
@@ -93,8 +94,8 @@ pub(crate) fn set_metadata_locked(
     }
 }
 
-/// Returns a new metadata section with the same length as the old one. Fails if the metadata does
-/// not fit.
+/// Returns a section with new metadata and the same length as the old section. Fails if the
+/// metadata does not fit.
 pub(crate) fn section_in_place(
     reader: &Reader,
     metadata: &Value,

@@ -1,7 +1,8 @@
-//! Writing a changed file with the same chunks: another version or checksum, more spare offsets, other metadata.
+//! Rewriting a file with the same chunks, but with another version or checksum, more spare offsets
+//! or other metadata.
 //!
-//! Chunks are copied as stored and are not compressed again. If their digests do not change either, the kernel copies
-//! all chunks in one go.
+//! Chunks are copied without decompressing them. If their digests do not change either, the kernel
+//! copies them directly from file to file.
 
 mod metadata;
 
@@ -28,7 +29,7 @@ use crate::{Checksum, OpenOptions, Reader, Shuffle};
 pub use metadata::{MetadataEdit, set_metadata};
 pub(crate) use metadata::{section_in_place, set_metadata_locked};
 
-/// Options for rewriting a file. Everything that they do not change is kept.
+/// Options for rewriting a file. By default, every property of the file is kept.
 ///
 /// Files of versions 0 and 1 become version 3, with offsets. Such files have no checksums, and none are added unless a
 /// checksum is set.
@@ -67,7 +68,8 @@ enum NewMetadata {
 }
 
 impl RewriteOptions {
-    /// Returns options that change only damaged or outdated parts.
+    /// Returns the default options. They only correct the header and the offsets, drop empty
+    /// chunks, and replace versions 0 and 1 by version 3.
     pub fn new() -> Self {
         Self::default()
     }
@@ -93,7 +95,7 @@ impl RewriteOptions {
     }
 
     binio::setters! {
-        /// Sets how the metadata is stored, including its space for growth.
+        /// Sets how the metadata is stored, including the space for its growth.
         metadata_options: MetadataOptions => Some(metadata_options);
         /// Sets the limits for reading the old file in [`rewrite_file`]. Default: the limits of [`OpenOptions`].
         limits: Limits => Some(limits);
@@ -110,22 +112,24 @@ impl RewriteOptions {
                     let text = old.metadata()?.map(|metadata| metadata.text().clone());
                     header.section_of(&text.unwrap_or_default(), &options)?.into()
                 }
-                // Copy the section byte by byte, even if it cannot be read.
+                // Copy the section unchanged, even if its content is invalid.
                 _ => old.section()?,
             },
         })
     }
 }
 
-/// Writes a changed file to a sink, and returns the sink, positioned at the end of the file. The digest of each chunk
-/// is checked when the chunk is copied, unless the reader was opened with [`Verify::Never`](crate::Verify::Never).
+/// Writes a file to a sink with the changes in `options`, and returns the sink, positioned at the
+/// end of the file. The digest of each chunk is checked when the chunk is copied, unless the reader
+/// was opened with [`Verify::Never`](crate::Verify::Never).
 ///
 /// # Errors
 ///
-/// Fails with [`NotInVersion`](crate::ErrorKind::NotInVersion) if the version does not support the options, with
-/// [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the metadata does not fit [`MetadataOptions::max_size`],
-/// with [`ChecksumMismatch`](crate::ErrorKind::ChecksumMismatch) if a chunk is damaged, if reading fails, and with
-/// [`Output`](crate::ErrorKind::Output) if the sink cannot be written.
+/// Fails with [`NotInVersion`](crate::ErrorKind::NotInVersion) if the version does not support the
+/// options, with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the metadata does not fit
+/// [`MetadataOptions::max_size`], with [`ChecksumMismatch`](crate::ErrorKind::ChecksumMismatch) if
+/// a chunk is damaged, and with [`Output`](crate::ErrorKind::Output) if the sink cannot be written.
+/// Also fails if reading fails.
 pub fn rewrite<W: Write + Seek>(old: &Reader, sink: W, options: &RewriteOptions) -> Result<W> {
     let plan = Plan::new(old, options)?;
     let mut container = plan.begin(sink)?;
@@ -133,8 +137,9 @@ pub fn rewrite<W: Write + Seek>(old: &Reader, sink: W, options: &RewriteOptions)
     plan.finish(container)
 }
 
-/// Writes a changed file to `new`, which may be the same path as `old`. The file is created or replaced only once
-/// the new content is complete. Rolls back an interrupted change of the old file first.
+/// Writes the file `old` to `new`, which may be the same path, with the changes in `options`. `new`
+/// is created or replaced only once the new content is complete. Rolls back an interrupted in-place
+/// change of `old` first.
 ///
 /// ```
 /// use bloscpack::change::{RewriteOptions, rewrite_file};
@@ -184,7 +189,7 @@ struct Plan<'a> {
     old: &'a Reader,
     header: Header,
     section: Bytes,
-    /// The indices of the old chunks to copy: all that are not empty.
+    /// The indices of the old chunks that are copied: those that are not empty.
     chunks: Vec<usize>,
 }
 
@@ -220,7 +225,7 @@ impl<'a> Plan<'a> {
             nchunks: Some(nchunks),
             max_app_chunks: match version {
                 Version::V3 if offsets => chunking.max_app_chunks(room),
-                // If spare offsets were requested, encoding the header fails.
+                // There are no spare offsets here. If they were requested, `encode` fails below.
                 _ => options.max_app_chunks.unwrap_or(0),
             },
         };
@@ -240,13 +245,14 @@ impl<'a> Plan<'a> {
         self.chunks.iter().map(|&index| &self.old.chunks()[index])
     }
 
-    /// Returns the stored length of each chunk in the old file, including its digest.
+    /// Returns the stored length of each copied chunk in the old file, including its digest.
     fn lens(&self) -> Vec<u64> {
         let digest = self.old.header().checksum.len() as u64;
         self.entries().map(|chunk| u64::from(chunk.ctbytes) + digest).collect()
     }
 
-    /// Returns the range of the chunks and their digests in the old file, if they are the same in the new file.
+    /// Returns the range of the chunks and their digests in the old file, or `None` if these bytes
+    /// cannot be copied together: the chunks are not contiguous, or the checksum changes.
     fn same_bytes(&self) -> Option<Range<u64>> {
         let start = self.entries().next()?.offset;
         let mut end = start;
@@ -280,7 +286,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Returns the typesize in the header, or else the typesize of the first chunk.
+/// Returns the typesize in the header. If it is 0, returns the typesize of the first chunk, or the
+/// default if there is no chunk.
 fn typesize(old: &Reader, first: Option<&usize>) -> Result<u8> {
     Ok(match (old.header().typesize, first) {
         (0, Some(&first)) => old.chunk_header(first)?.typesize(),

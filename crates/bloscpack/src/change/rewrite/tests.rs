@@ -51,7 +51,7 @@ fn rewriting_without_options_produces_an_identical_file() {
 }
 
 #[test]
-fn rewriting_between_files_has_the_same_result_as_in_memory() {
+fn rewriting_a_file_on_disk_has_the_same_result_as_rewriting_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
     for options in [
@@ -71,7 +71,7 @@ fn rewriting_between_files_has_the_same_result_as_in_memory() {
 }
 
 #[test]
-fn a_file_that_exceeds_the_limits_of_a_change_is_left_unchanged() {
+fn changing_a_file_that_exceeds_the_limits_fails_and_leaves_it_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.blp");
     let file = pack_to_vec(&data(2500), &packing().metadata(&json!(1))).unwrap();
@@ -146,7 +146,7 @@ fn options_that_version_2_does_not_support_are_rejected_when_rewriting() {
 }
 
 #[test]
-fn rewriting_a_damaged_chunk_fails() {
+fn rewriting_a_file_with_a_damaged_chunk_fails() {
     let mut file = pack_to_vec(&data(2500), &packing()).unwrap();
     let last = file.len() - 5;
     file[last] ^= 1;
@@ -209,7 +209,7 @@ fn metadata_that_fits_is_replaced_in_place() {
         new[64 + 7..end - 4].iter().all(|&byte| byte == 0),
         "no bytes of the old metadata are left"
     );
-    // The new digest has the same length as the old one.
+    // The checksum can change too, because the new digest has the same length.
     let edit = MetadataEdit::new().checksum(Checksum::Crc32);
     set_metadata(file.path(), &json!([3]), edit).unwrap();
     assert_eq!(file.metadata(), json!([3]));

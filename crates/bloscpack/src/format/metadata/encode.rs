@@ -1,8 +1,8 @@
 //! Encoding the metadata section.
 //!
 //! The text is the same as the text that the original program writes: JSON without spaces, with the
-//! keys in their original order and everything but ASCII escaped. Its compressed bytes depend on
-//! the version of zlib.
+//! keys in their original order and everything but printable ASCII escaped. The compressed bytes
+//! depend on the version of zlib.
 
 use std::io::{self, Write};
 
@@ -16,7 +16,7 @@ use super::{CODEC_NONE, CODEC_ZLIB, MAGIC, MetaHeader};
 use crate::Checksum;
 use crate::error::{ErrorKind, Result};
 
-/// The maximum length of the text, which is the default limit of readers.
+/// The maximum length of the text in bytes. By default, readers have the same limit.
 const MAX_TEXT: u64 = 16 << 20;
 
 /// Options for storing metadata.
@@ -60,7 +60,7 @@ impl MetadataOptions {
         compress: bool;
         /// Sets the compression level, 0 to 9.
         level: u8;
-        /// Sets the space for the payload in bytes.
+        /// Sets the space reserved for the payload, in bytes.
         max_size: u32 => Some(max_size);
     }
 }
@@ -91,7 +91,7 @@ pub(crate) fn to_text(value: &Value) -> Vec<u8> {
     text
 }
 
-/// Escapes everything but printable ASCII, as UTF-16 code units.
+/// Escapes all characters but printable ASCII as UTF-16 code units.
 struct Ascii;
 
 impl Formatter for Ascii {
@@ -128,7 +128,8 @@ pub(crate) fn section(text: &[u8], options: &MetadataOptions) -> Result<Vec<u8>>
 }
 
 impl MetaHeader {
-    /// Returns a section with this text and these options. All other fields of the header are kept.
+    /// Returns a section with this text and these options. The other fields of the header come from
+    /// `self`.
     pub(crate) fn section_of(&self, text: &[u8], options: &MetadataOptions) -> Result<Vec<u8>> {
         if options.level > 9 {
             let message = format!("{}, expected 0 to 9", options.level);

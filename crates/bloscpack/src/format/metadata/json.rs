@@ -8,7 +8,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// A value, and the irregularities of its text.
+/// A JSON value, and the irregularities in its text.
 #[derive(Debug, Default)]
 pub(crate) struct Parsed {
     pub(crate) value: Value,
@@ -18,8 +18,8 @@ pub(crate) struct Parsed {
     pub(crate) big_integer: Option<String>,
 }
 
-/// Parses a single value. Fails if anything but whitespace follows it, or if the nesting exceeds
-/// 128 levels.
+/// Parses text that consists of a single value. Fails if anything but whitespace follows the value,
+/// or if the nesting exceeds 128 levels.
 pub(crate) fn parse(text: &[u8]) -> Result<Parsed, serde_json::Error> {
     let mut duplicate_key = None;
     let mut deserializer = serde_json::Deserializer::from_slice(text);

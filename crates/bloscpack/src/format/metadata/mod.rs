@@ -15,9 +15,9 @@
 //! | | | zeros up to `max_meta_size` |
 //! | | by `meta_checksum` | digest of the payload, without the zeros |
 //!
-//! Numbers are little-endian. Text that zlib would make larger is stored without compression, with codec 0 and the
-//! requested level. The end of the section depends only on the checksum and on `max_meta_size`, so unreadable metadata
-//! does not affect the chunks.
+//! Numbers are little-endian. If zlib would make the text larger, the text is stored uncompressed,
+//! with codec 0 and the requested level. The end of the section depends only on the checksum and on
+//! `max_meta_size`, so unreadable metadata does not affect the chunks.
 
 pub(crate) mod encode;
 mod json;
@@ -45,9 +45,9 @@ const CODEC_ZLIB: u8 = 1;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MetaHeader {
-    /// The name of the serializer.
+    /// The signature: the name of the serializer, padded with zeros.
     pub magic: [u8; 8],
-    /// Option bits. None is defined.
+    /// Option bits, none of which is defined.
     pub options: u8,
     /// The checksum of the payload.
     pub checksum: Checksum,
@@ -57,7 +57,7 @@ pub struct MetaHeader {
     pub level: u8,
     /// The length of the text in bytes.
     pub meta_size: u32,
-    /// The space for the payload in bytes.
+    /// The space reserved for the payload, in bytes.
     pub max_meta_size: u32,
     /// The length of the payload in bytes.
     pub meta_comp_size: u32,
@@ -142,8 +142,8 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// Reads the section at offset `start`, which must be within the file. Compares the payload with its digest, and
-    /// inflates at most `max_size` bytes.
+    /// Reads the section at offset `start`, which must be within the file. Fails if the digest of
+    /// the payload does not match, or if the text would inflate to more than `max_size` bytes.
     pub(crate) fn read(
         source: &dyn ReadAt,
         header: &MetaHeader,
@@ -184,8 +184,9 @@ impl Metadata {
 
     /// Parses the text as JSON. Any value is allowed, not only an object. Keys keep their order.
     ///
-    /// The last of several equal keys applies, and an integer beyond 64 bits becomes the nearest float. Both are
-    /// diagnostics of the file ([`Code::DuplicateKey`], [`Code::BigInteger`]).
+    /// If a key occurs several times, its last value applies. An integer beyond 64 bits becomes the
+    /// nearest float. Opening the file reports both as diagnostics ([`Code::DuplicateKey`],
+    /// [`Code::BigInteger`]).
     ///
     /// # Errors
     ///
@@ -215,7 +216,8 @@ impl Metadata {
         })
     }
 
-    /// Checks the header and the text. Irregularities are added to the diagnostics. Fails if the text is not JSON.
+    /// Checks the header and the text, and adds irregularities to `diagnostics`. Fails if the text
+    /// is not JSON.
     pub(crate) fn check(
         &self,
         strictness: Strictness,
@@ -280,7 +282,8 @@ fn metadata(error: MetadataError) -> Error {
 }
 
 fn bytes_of(source: &dyn ReadAt, range: &Range<u64>) -> Result<Bytes> {
-    // A payload is shorter than 4 GiB, and the source rejects ranges after its end.
+    // If the length does not fit into `usize`, the source rejects the range, because it extends
+    // past the end of the source.
     let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
     Ok(source.bytes_at(range.start, len)?)
 }
@@ -294,8 +297,8 @@ fn check_digest(checksum: Checksum, payload: &[u8], stored: &[u8]) -> Result<()>
     })
 }
 
-/// Inflates a payload, which should have `meta_size` bytes. Stops one byte after them, so that a
-/// payload that inflates to gigabytes costs no more than it announces.
+/// Inflates a payload, whose text should have `meta_size` bytes. Stops one byte after `meta_size`
+/// or `max_size`, whichever is smaller, so that a small payload cannot inflate to gigabytes.
 fn inflate(payload: &[u8], meta_size: u32, max_size: u64) -> Result<Vec<u8>> {
     let expected = u64::from(meta_size);
     let cap = expected.min(max_size);
