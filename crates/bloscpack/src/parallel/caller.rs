@@ -15,41 +15,41 @@ pub(super) fn in_order_here<J: Send, S: Send, T: Default + Send>(
     work: &(impl Fn(&mut S, J, &mut T) -> Result<()> + Sync),
     mut take: impl FnMut(&mut T) -> Result<()>,
 ) -> Result<()> {
-    let line = Line::new(jobs, threads);
+    let queue = Queue::new(jobs, threads);
     let states = Mutex::new(Vec::new());
     let run = || {
-        let _stop = Stop { line: &line, only_in_panic: true };
+        let _stop = Stop { queue: &queue, only_in_panic: true };
         let kept = lock(&states).pop();
         let mut state = kept.unwrap_or_else(state);
-        while let Some((index, job, mut result)) = line.next_job() {
+        while let Some((index, job, mut result)) = queue.next_job() {
             let outcome = work(&mut state, job, &mut result).map(|()| result);
-            line.put(index, outcome);
+            queue.put(index, outcome);
         }
         lock(&states).push(state);
     };
     rayon::in_place_scope(|scope| {
-        let _stop = Stop { line: &line, only_in_panic: false };
+        let _stop = Stop { queue: &queue, only_in_panic: false };
         loop {
-            while line.needs_worker() {
+            while queue.needs_worker() {
                 scope.spawn(|_| run());
             }
-            let Some(outcome) = line.next_result() else { return Ok(()) };
+            let Some(outcome) = queue.next_result() else { return Ok(()) };
             let mut result = outcome?;
             take(&mut result)?;
-            line.give_back(result);
+            queue.give_back(result);
         }
     })
 }
 
 /// The jobs and results that the threads share.
-struct Line<I, T> {
-    state: Mutex<LineState<I, T>>,
+struct Queue<I, T> {
+    state: Mutex<QueueState<I, T>>,
     /// Signals that a result is available, or that no more results will follow.
     changed: Condvar,
     threads: usize,
 }
 
-struct LineState<I, T> {
+struct QueueState<I, T> {
     jobs: I,
     /// Whether all jobs are handed out, or no more are wanted.
     finished: bool,
@@ -68,9 +68,9 @@ struct LineState<I, T> {
     stopped: bool,
 }
 
-impl<I: Iterator, T: Default> Line<I, T> {
+impl<I: Iterator, T: Default> Queue<I, T> {
     fn new(jobs: I, threads: usize) -> Self {
-        let state = LineState {
+        let state = QueueState {
             jobs,
             finished: false,
             working: 0,
@@ -85,7 +85,7 @@ impl<I: Iterator, T: Default> Line<I, T> {
     }
 
     /// Returns `true` if there is a job, and space for its result.
-    fn has_job(&self, state: &LineState<I, T>) -> bool {
+    fn has_job(&self, state: &QueueState<I, T>) -> bool {
         let window = self.threads.saturating_mul(2);
         !state.finished && !state.stopped && state.next < state.done + window
     }
@@ -165,15 +165,15 @@ impl<I: Iterator, T: Default> Line<I, T> {
     }
 }
 
-/// Stops the line when dropped, so that no thread waits for another one that has ended.
+/// Stops the queue when dropped, so that no thread waits for another one that has ended.
 struct Stop<'a, I, T> {
-    line: &'a Line<I, T>,
+    queue: &'a Queue<I, T>,
     only_in_panic: bool,
 }
 
 impl<I, T> Drop for Stop<'_, I, T> {
     fn drop(&mut self) {
-        lock(&self.line.state).stopped |= !self.only_in_panic || thread::panicking();
-        self.line.changed.notify_all();
+        lock(&self.queue.state).stopped |= !self.only_in_panic || thread::panicking();
+        self.queue.changed.notify_all();
     }
 }

@@ -1,6 +1,6 @@
 //! Running jobs on several threads, which also take the results.
 //!
-//! After finishing a job, a thread takes all results that are next in line, unless another thread is already taking
+//! After finishing a job, a thread takes all results that are next in queue, unless another thread is already taking
 //! results. It then usually reuses the memory of its own result for its next job, while it is still in its cache.
 
 use std::collections::VecDeque;
@@ -21,16 +21,16 @@ pub(super) fn in_order<J: Send, S: Send, T: Default + Send>(
     work: impl Fn(&mut S, J, &mut T) -> Result<()> + Sync,
     take: impl FnMut(&mut T) -> Result<()> + Send,
 ) -> Result<()> {
-    let line = Line::new(threads, window, jobs);
-    let crew = Crew { line, states: Mutex::new(Vec::new()), state, work, take: Mutex::new(take) };
+    let queue = Queue::new(threads, window, jobs);
+    let crew = Crew { queue, states: Mutex::new(Vec::new()), state, work, take: Mutex::new(take) };
     rayon::scope(|scope| crew.start_workers(scope));
-    let error = lock(&crew.line.state).error.take();
+    let error = lock(&crew.queue.state).error.take();
     error.map_or(Ok(()), Err)
 }
 
-/// The line of jobs, and the functions that the threads run.
+/// The queue of jobs, and the functions that the threads run.
 struct Crew<I, T, S, State, Work, Take> {
-    line: Line<I, T>,
+    queue: Queue<I, T>,
     /// The states of threads that have ended, to be reused.
     states: Mutex<Vec<S>>,
     state: State,
@@ -49,7 +49,7 @@ where
 {
     /// Starts as many threads as there is work for.
     fn start_workers<'scope>(&'scope self, scope: &Scope<'scope>) {
-        while self.line.needs_worker() {
+        while self.queue.needs_worker() {
             scope.spawn(|scope| self.run(scope));
         }
     }
@@ -58,12 +58,12 @@ where
     fn run<'scope>(&'scope self, scope: &Scope<'scope>) {
         let kept = lock(&self.states).pop();
         let mut state = kept.unwrap_or_else(&self.state);
-        while let Some((index, job, mut result)) = self.line.next_job() {
+        while let Some((index, job, mut result)) = self.queue.next_job() {
             let outcome = (self.work)(&mut state, job, &mut result).map(|()| result);
-            let mut taken = self.line.put(index, outcome);
+            let mut taken = self.queue.put(index, outcome);
             while let Some(mut result) = taken {
                 let outcome = lock(&self.take)(&mut result).map(|()| result);
-                taken = self.line.give_back(outcome);
+                taken = self.queue.give_back(outcome);
                 // The space may have been missing to other threads, which have ended.
                 self.start_workers(scope);
             }
@@ -73,13 +73,13 @@ where
 }
 
 /// The jobs and results that the threads share.
-struct Line<I, T> {
-    state: Mutex<LineState<I, T>>,
+struct Queue<I, T> {
+    state: Mutex<QueueState<I, T>>,
     threads: usize,
     window: usize,
 }
 
-struct LineState<I, T> {
+struct QueueState<I, T> {
     jobs: I,
     /// Whether all jobs are handed out, or no more are wanted.
     finished: bool,
@@ -96,9 +96,9 @@ struct LineState<I, T> {
     error: Option<crate::Error>,
 }
 
-impl<I: Iterator, T: Default> Line<I, T> {
+impl<I: Iterator, T: Default> Queue<I, T> {
     fn new(threads: usize, window: usize, jobs: I) -> Self {
-        let state = LineState {
+        let state = QueueState {
             jobs,
             finished: false,
             working: 0,
@@ -112,7 +112,7 @@ impl<I: Iterator, T: Default> Line<I, T> {
     }
 
     /// Returns the number of results for which there is space, or 0 if there are no more jobs.
-    fn free_space(&self, state: &LineState<I, T>) -> usize {
+    fn free_space(&self, state: &QueueState<I, T>) -> usize {
         let used = state.results.len() + usize::from(state.is_taking);
         if state.finished { 0 } else { self.window.saturating_sub(used) }
     }
@@ -170,7 +170,7 @@ impl<I: Iterator, T: Default> Line<I, T> {
     }
 }
 
-impl<I, T> LineState<I, T> {
+impl<I, T> QueueState<I, T> {
     /// Removes the next result in order, to be taken by the current thread.
     fn next_result(&mut self) -> Option<T> {
         let result = self.results.front_mut()?.take()?;
