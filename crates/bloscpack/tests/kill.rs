@@ -1,5 +1,5 @@
-//! Tests of recovering files whose writer was stopped at any operation or byte, or whose process
-//! was killed.
+//! Tests that a writer stopped at any operation or byte leaves a file that can be recovered, and
+//! that killing a process while it appends does not damage the file.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 use std::io::{Cursor, Write};
@@ -19,12 +19,13 @@ use bloscpack::{
 const FILE: &str = "BLOSCPACK_KILL_TEST_FILE";
 const PIECE: usize = 70_001;
 
-/// Returns piece `n` of the data.
+/// Returns the data of the append number `n`, which has [`PIECE`] bytes.
 fn piece(n: usize) -> Vec<u8> {
     (0..PIECE).map(|at| ((n * PIECE + at) / 3).to_le_bytes()[0]).collect()
 }
 
-/// Not a test: runs only in the child process that `kill_after` starts and kills.
+/// Not a test of its own: does something only in the child process that [`kill_after`] starts and
+/// kills.
 #[test]
 fn child_process_appends_until_it_is_killed() {
     let Some(path) = env::var_os(FILE) else { return };
@@ -53,7 +54,7 @@ fn kill_after(path: &Path, delay: Duration) {
 
 type Sink<'a> = &'a mut FaultyWriter<Cursor<Vec<u8>>>;
 
-/// Writes the data in one of five ways.
+/// Writes a file with this data in one of five ways, numbered 0 to 4.
 fn write(way: usize, data: &[u8], sink: Sink<'_>) -> Result<()> {
     let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(100)).threads(1);
     let with_room = options.clone().max_app_chunks(2).metadata(&serde_json::json!({"a": 1}));
@@ -71,7 +72,7 @@ fn fill<W: Write>(mut writer: W, data: &[u8]) -> Result<W> {
     Ok(writer)
 }
 
-/// Returns the file that a writer leaves behind after a fault.
+/// Returns the file that a writer leaves behind if this fault occurs.
 fn left(way: usize, data: &[u8], fault: Fault) -> Vec<u8> {
     let mut sink = FaultyWriter::new(Cursor::new(Vec::new()), fault);
     let outcome = write(way, data, &mut sink);

@@ -1,5 +1,5 @@
-//! Tests that each of several concurrent changes to a file is either completed or rejected because
-//! the file is locked.
+//! Tests that, if several changes to a file run at the same time, each of them is either completed
+//! or rejected because the file is locked.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
@@ -36,7 +36,7 @@ fn a_file_that_is_being_changed_cannot_be_changed_elsewhere() {
     std::os::unix::fs::symlink(&path, &link).unwrap();
     let in_place = AppendOptions::new().in_place(true);
     let appender = Appender::open(&path, &in_place).unwrap();
-    // The journal of the open appender must not be taken for a leftover.
+    // Simulate the journal of the open appender, which no other call may roll back.
     fs::write(folder.path().join("file.undo-journal"), "").unwrap();
     for path in [&path, &link] {
         assert!(is_locked(append(path, &vec![1; 10], &in_place, None)));

@@ -1,4 +1,4 @@
-//! Running jobs on several threads, while the caller's thread takes the results.
+//! Running jobs on several threads, whose results the caller's thread takes in order.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex};
@@ -41,29 +41,30 @@ pub(super) fn in_order_here<J: Send, S: Send, T: Default + Send>(
     })
 }
 
-/// The jobs and results that the threads share.
+/// The jobs and their results, which all threads share.
 struct Queue<I, T> {
     state: Mutex<QueueState<I, T>>,
-    /// Signals that a result is available, or that no more results will follow.
+    /// Notified when a result becomes available, and when a worker thread ends.
     changed: Condvar,
     threads: usize,
 }
 
 struct QueueState<I, T> {
     jobs: I,
-    /// Whether all jobs are handed out, or no more are wanted.
+    /// Whether no more jobs are handed out: there are none left, or a job has failed.
     finished: bool,
-    /// The number of working threads. A thread ends when there is no space for another result.
+    /// The number of running worker threads. A worker ends when there is no job left, or no space
+    /// for another result.
     working: usize,
     /// The index of the next job to hand out.
     next: usize,
     /// The index of the next result to take.
     first: usize,
-    /// The number of results whose memory was returned.
+    /// The number of results that were taken and whose memory was returned.
     done: usize,
     /// The results from `first` to `next`; `None` while a job is in progress.
     results: VecDeque<Option<Result<T>>>,
-    /// Memory to reuse.
+    /// Memory of results that were taken, to be reused for new results.
     spare: Vec<T>,
     stopped: bool,
 }
@@ -84,24 +85,24 @@ impl<I: Iterator, T: Default> Queue<I, T> {
         Self { state: Mutex::new(state), changed: Condvar::new(), threads }
     }
 
-    /// Returns `true` if there is a job, and space for its result.
+    /// Returns `true` if there may be another job, and there is space for its result.
     fn has_job(&self, state: &QueueState<I, T>) -> bool {
         let window = self.threads.saturating_mul(2);
         !state.finished && !state.stopped && state.next < state.done + window
     }
 
-    /// Counts another thread as working, if there is work for it.
+    /// Returns `true` if another worker should be started, and counts it as running.
     fn needs_worker(&self) -> bool {
         let mut state = lock(&self.state);
-        // Each working thread takes at least one of the jobs for which there is space.
+        // Start at most one worker per free space, because each worker runs at least one job.
         let room = (state.done + 2 * self.threads).saturating_sub(state.next);
         let needs = state.working < self.threads.min(room) && self.has_job(&state);
         state.working += usize::from(needs);
         needs
     }
 
-    /// Returns the next job, its index, and memory for its result. Returns `None` if the thread
-    /// should end.
+    /// Returns the index of the next job, the job, and memory for its result. Returns `None` if the
+    /// worker should end.
     fn next_job(&self) -> Option<(usize, I::Item, T)> {
         let mut state = lock(&self.state);
         let job = if self.has_job(&state) { state.jobs.next() } else { None };
@@ -117,7 +118,7 @@ impl<I: Iterator, T: Default> Queue<I, T> {
         Some((index, job, state.spare.pop().unwrap_or_default()))
     }
 
-    /// Stores a result. After an error, no more jobs are handed out.
+    /// Stores the result of job `index`. After an error, no more jobs are handed out.
     fn put(&self, index: usize, result: Result<T>) {
         let mut state = lock(&self.state);
         state.finished |= result.is_err();
@@ -151,13 +152,13 @@ impl<I: Iterator, T: Default> Queue<I, T> {
             } else {
                 drop(state);
             }
-            // A thread of the pool must help to run the jobs instead of waiting, because no
-            // other thread may be free.
+            // A thread of the pool must run jobs itself instead of waiting, because all other
+            // threads of the pool may be busy.
             is_idle = rayon::yield_now() != Some(rayon::Yield::Executed);
         }
     }
 
-    /// Returns the memory of a result that was taken, which makes space for another.
+    /// Accepts the memory of a result that was taken, which makes space for another result.
     fn give_back(&self, result: T) {
         let mut state = lock(&self.state);
         state.spare.push(result);
@@ -165,7 +166,7 @@ impl<I: Iterator, T: Default> Queue<I, T> {
     }
 }
 
-/// Stops the queue when dropped, so that no thread waits for another one that has ended.
+/// Stops the queue when dropped, so that no thread waits for a thread that has ended.
 struct Stop<'a, I, T> {
     queue: &'a Queue<I, T>,
     only_in_panic: bool,

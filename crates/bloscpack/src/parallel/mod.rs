@@ -1,11 +1,13 @@
-//! Running jobs on several threads with bounded memory: independent jobs, and jobs whose results are taken in order.
+//! Running jobs on several threads with bounded memory. The jobs are independent, but their results
+//! can be taken in order.
 //!
-//! All threads belong to the caller's `rayon` pool: the pool in whose `install` a call is made, or the global pool.
-//! With one thread, or without the feature `rayon`, everything runs on the caller's thread. No job waits for another,
-//! so a pool of any size makes progress, and a job may run jobs of its own.
+//! All threads belong to the caller's `rayon` pool: the pool in whose `install` a call is made, or
+//! the global pool. With one thread, or without the feature `rayon`, everything runs on the
+//! caller's thread. No job waits for another, so a pool of any size makes progress. A job may
+//! itself call these functions.
 //!
-//! Jobs are handed out in order, one at a time. If several jobs fail, the error of the first one is therefore known,
-//! because all jobs before it were handed out as well.
+//! Jobs are handed out in order, one at a time. If several jobs fail, the error of the first one is
+//! returned. It is certain which one is first, because all jobs before it were handed out as well.
 
 #[cfg(feature = "rayon")]
 mod caller;
@@ -17,7 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
 
-/// The number of threads that stands for all threads of the pool.
+/// A number of threads that means all threads of the pool.
 pub(crate) const ALL: usize = usize::MAX;
 
 /// Returns the number of threads to use: at most `threads`, and at most as many as the pool has.
@@ -29,12 +31,12 @@ pub(crate) fn workers(threads: usize) -> usize {
     threads.min(1)
 }
 
-/// Runs `work` on every job on up to `threads` threads, each with a state of its own. Runs `take` on the results, one
-/// at a time in the order of the jobs, on the threads that do the work.
+/// Runs `work` on every job, on up to `threads` threads, each with a state of its own. The same
+/// threads run `take` on the results, one at a time and in the order of the jobs.
 ///
-/// At most two results per thread exist at a time, including those in progress. The memory that
-/// `take` leaves in a result is reused by another job. Returns the error of the first failed job,
-/// after taking the results before it.
+/// At most two results per thread exist at a time, including the results of jobs in progress. The
+/// memory that `take` leaves in a result is reused for another result. If jobs fail, takes the
+/// results before the first failed job, and then returns its error.
 pub(crate) fn in_order<J: Send, S: Send, T: Default + Send>(
     threads: usize,
     jobs: impl Iterator<Item = J> + Send,
@@ -51,10 +53,11 @@ pub(crate) fn in_order<J: Send, S: Send, T: Default + Send>(
     one_by_one(jobs, &state, &work, take)
 }
 
-/// Like [`in_order`], but runs `take` on the caller's thread, for results that only this thread can take.
+/// Like [`in_order`], but runs `take` on the caller's thread, so `take` need not be [`Send`].
 ///
-/// This is slower, because each result is taken by another thread than the one whose cache it is in: on two threads,
-/// packing then takes 1.2 times as much CPU time (example `bloscpack_tasks`, task `pack_array`).
+/// This is slower, because the results are not in the cache of the thread that takes them. On two
+/// threads, packing in this way takes 1.2 times as much CPU time (example `bloscpack_tasks`, task
+/// `pack_array`).
 pub(crate) fn in_order_here<J: Send, S: Send, T: Default + Send>(
     threads: usize,
     jobs: impl Iterator<Item = J> + Send,
@@ -70,7 +73,7 @@ pub(crate) fn in_order_here<J: Send, S: Send, T: Default + Send>(
     one_by_one(jobs, &state, &work, take)
 }
 
-/// Runs `work` on every job, as [`in_order`] does, for jobs without a result.
+/// Like [`in_order`], but for jobs without a result.
 pub(crate) fn for_each<J: Send, S: Send>(
     threads: usize,
     jobs: impl Iterator<Item = J> + Send,
@@ -80,14 +83,15 @@ pub(crate) fn for_each<J: Send, S: Send>(
     let work = |state: &mut S, job, (): &mut ()| work(state, job);
     #[cfg(feature = "rayon")]
     if workers(threads) > 1 {
-        // There are no results to keep, so a slow job need not delay the others.
+        // Results take no memory here, so their number is not limited, and a slow job does not
+        // delay the others.
         return workers::in_order(workers(threads), usize::MAX, jobs, state, work, |()| Ok(()));
     }
     let _ = threads;
     one_by_one(jobs, &state, &work, |()| Ok(()))
 }
 
-/// Runs `work` and `take` in turn on the caller's thread.
+/// Runs `work` and then `take` for each job, on the caller's thread.
 fn one_by_one<J, S, T: Default>(
     mut jobs: impl Iterator<Item = J>,
     state: &impl Fn() -> S,
@@ -103,8 +107,8 @@ fn one_by_one<J, S, T: Default>(
 
 #[cfg(feature = "rayon")]
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A lock is poisoned only if the caller's code has panicked. Ignoring that is safe: no thread runs that code
-    // again, and the panic resumes once all threads have ended.
+    // A lock is poisoned only if the caller's code has panicked. Using the data anyway is safe: no
+    // thread runs that code again, and the panic resumes once all threads have ended.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -125,7 +129,7 @@ mod tests {
         thread::sleep(std::time::Duration::from_micros((job * 37 % 11) as u64 * 20));
     }
 
-    /// Calls [`in_order_here`] if `here`, or else [`in_order`].
+    /// Calls [`in_order_here`] if `here` is `true`, and [`in_order`] otherwise.
     fn run<J: Send, T: Default + Send>(
         here: bool,
         threads: usize,
@@ -140,7 +144,7 @@ mod tests {
         }
     }
 
-    /// Returns each number of threads, with and without taking the results on the caller's thread.
+    /// Returns each number of threads twice: once for [`in_order`], and once for [`in_order_here`].
     fn ways<const N: usize>(threads: [usize; N]) -> impl Iterator<Item = (bool, usize)> {
         [false, true].into_iter().flat_map(move |here| threads.map(|threads| (here, threads)))
     }
@@ -166,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failed_job_determines_the_error_after_earlier_results_are_taken() {
+    fn the_error_of_the_first_failed_job_is_returned_after_all_earlier_results_are_taken() {
         for (here, threads) in ways([1, 2, 5]) {
             let mut taken = 0;
             let work = |(): &mut (), job: usize, (): &mut ()| {
@@ -225,13 +229,13 @@ mod tests {
                 for_each(ALL, 0..50, || (), |(), job| work(&mut (), job, &mut 0)).unwrap();
             };
             pool.install(run_all);
-            // Run several calls at a time, each of which waits in the pool.
+            // Also make several calls at the same time on the threads of the pool.
             pool.scope(|scope| (0..4).for_each(|_| scope.spawn(|_| run_all())));
         }
     }
 
     #[test]
-    fn without_jobs_no_work_is_done() {
+    fn running_no_jobs_calls_no_work_function() {
         let none = std::iter::empty::<usize>;
         let work = |(): &mut (), _, (): &mut ()| Err(failure(0));
         for (here, threads) in ways([1, 3]) {
@@ -261,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_that_run_jobs_of_their_own_all_finish() {
+    fn jobs_that_run_nested_jobs_all_finish() {
         for threads in [1, 2, 5] {
             let done = AtomicUsize::new(0);
             let inner = |(): &mut (), job: usize| {

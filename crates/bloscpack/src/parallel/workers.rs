@@ -1,7 +1,8 @@
-//! Running jobs on several threads, which also take the results.
+//! Running jobs on several worker threads, which also take the results in order.
 //!
-//! After finishing a job, a thread takes all results that are next in queue, unless another thread is already taking
-//! results. It then usually reuses the memory of its own result for its next job, while it is still in its cache.
+//! After finishing a job, a worker takes all results whose turn it is, unless another worker is
+//! already taking results. For its next job, it can then usually reuse the memory of the result
+//! that it has just taken, which is still in its cache.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -11,8 +12,8 @@ use rayon::Scope;
 use super::lock;
 use crate::error::Result;
 
-/// Runs `work` on every job on up to `threads` threads, and `take` on the results in the order of the jobs. At most
-/// `window` results exist at a time.
+/// Runs `work` on every job, on up to `threads` threads, and `take` on the results in the order of
+/// the jobs. At most `window` results exist at a time.
 pub(super) fn in_order<J: Send, S: Send, T: Default + Send>(
     threads: usize,
     window: usize,
@@ -28,10 +29,10 @@ pub(super) fn in_order<J: Send, S: Send, T: Default + Send>(
     error.map_or(Ok(()), Err)
 }
 
-/// The queue of jobs, and the functions that the threads run.
+/// The queue of jobs, and the functions that the workers run.
 struct Crew<I, T, S, State, Work, Take> {
     queue: Queue<I, T>,
-    /// The states of threads that have ended, to be reused.
+    /// The states of workers that have ended, to be reused by new workers.
     states: Mutex<Vec<S>>,
     state: State,
     work: Work,
@@ -47,14 +48,14 @@ where
     Work: Fn(&mut S, I::Item, &mut T) -> Result<()> + Sync,
     Take: FnMut(&mut T) -> Result<()> + Send,
 {
-    /// Starts as many threads as there is work for.
+    /// Starts as many workers as there is work for.
     fn start_workers<'scope>(&'scope self, scope: &Scope<'scope>) {
         while self.queue.needs_worker() {
             scope.spawn(|scope| self.run(scope));
         }
     }
 
-    /// Works until there are no more jobs, or no space for another result.
+    /// Runs jobs and takes results until there are no more jobs, or no space for another result.
     fn run<'scope>(&'scope self, scope: &Scope<'scope>) {
         let kept = lock(&self.states).pop();
         let mut state = kept.unwrap_or_else(&self.state);
@@ -64,7 +65,8 @@ where
             while let Some(mut result) = taken {
                 let outcome = lock(&self.take)(&mut result).map(|()| result);
                 taken = self.queue.give_back(outcome);
-                // The space may have been missing to other threads, which have ended.
+                // There is space for a result again, for lack of which other workers may have
+                // ended.
                 self.start_workers(scope);
             }
         }
@@ -72,7 +74,7 @@ where
     }
 }
 
-/// The jobs and results that the threads share.
+/// The jobs and their results, which all workers share.
 struct Queue<I, T> {
     state: Mutex<QueueState<I, T>>,
     threads: usize,
@@ -81,17 +83,19 @@ struct Queue<I, T> {
 
 struct QueueState<I, T> {
     jobs: I,
-    /// Whether all jobs are handed out, or no more are wanted.
+    /// Whether no more jobs are handed out: there are none left, or there was an error.
     finished: bool,
-    /// The number of working threads. A thread ends when there is no space for another result.
+    /// The number of running workers. A worker ends when there is no job left, or no space for
+    /// another result.
     working: usize,
     /// The index of the next result to take.
     first: usize,
-    /// The results from `first` on; `None` while a job is in progress.
+    /// The results from `first` on. A result is `None` while its job is in progress.
     results: VecDeque<Option<Result<T>>>,
-    /// Whether a thread is taking results. After an error, no more results are taken.
+    /// Whether a worker is taking results. Remains `true` after an error, so that no more results
+    /// are taken.
     is_taking: bool,
-    /// Memory to reuse.
+    /// Memory of results that were taken, to be reused for new results.
     spare: Vec<T>,
     error: Option<crate::Error>,
 }
@@ -111,22 +115,24 @@ impl<I: Iterator, T: Default> Queue<I, T> {
         Self { state: Mutex::new(state), threads, window }
     }
 
-    /// Returns the number of results for which there is space, or 0 if there are no more jobs.
+    /// Returns the number of further results for which there is space, or 0 if no more jobs are
+    /// handed out.
     fn free_space(&self, state: &QueueState<I, T>) -> usize {
         let used = state.results.len() + usize::from(state.is_taking);
         if state.finished { 0 } else { self.window.saturating_sub(used) }
     }
 
-    /// Counts another thread as working, if there is work for it.
+    /// Returns `true` if another worker should be started, and counts it as running.
     fn needs_worker(&self) -> bool {
         let mut state = lock(&self.state);
-        // Each thread that was started takes at least one of the jobs for which there is space.
+        // Start at most one worker per free space, because each worker runs at least one job.
         let needs = state.working < self.threads.min(self.free_space(&state));
         state.working += usize::from(needs);
         needs
     }
 
-    /// Returns the next job, its index, and memory for its result. Returns `None` if the thread should end.
+    /// Returns the index of the next job, the job, and memory for its result. Returns `None` if the
+    /// worker should end.
     fn next_job(&self) -> Option<(usize, I::Item, T)> {
         let mut state = lock(&self.state);
         let has_space = self.free_space(&state) > 0;
@@ -141,8 +147,8 @@ impl<I: Iterator, T: Default> Queue<I, T> {
         Some((index, job, state.spare.pop().unwrap_or_default()))
     }
 
-    /// Stores a result. After an error, no more jobs are handed out. Returns the next result to take, if there is one
-    /// and no other thread is taking results.
+    /// Stores the result of job `index`. After an error, no more jobs are handed out. Returns the
+    /// next result to take, or `None` if it is not available or another worker is taking results.
     fn put(&self, index: usize, result: Result<T>) -> Option<T> {
         let mut state = lock(&self.state);
         state.finished |= result.is_err();
@@ -153,7 +159,8 @@ impl<I: Iterator, T: Default> Queue<I, T> {
         if state.is_taking { None } else { state.next_result() }
     }
 
-    /// Returns the memory of a result that was taken. Returns the next result to take, if there is one.
+    /// Accepts the memory of a result that was taken, or the error from taking it. Returns the next
+    /// result to take, or `None` if it is not available.
     fn give_back(&self, outcome: Result<T>) -> Option<T> {
         let mut state = lock(&self.state);
         state.is_taking = false;
@@ -171,7 +178,8 @@ impl<I: Iterator, T: Default> Queue<I, T> {
 }
 
 impl<I, T> QueueState<I, T> {
-    /// Removes the next result in order, to be taken by the current thread.
+    /// Removes and returns the next result in order, for the current worker to take. Returns `None`
+    /// if the result is not available.
     fn next_result(&mut self) -> Option<T> {
         let result = self.results.front_mut()?.take()?;
         self.results.pop_front();
@@ -188,7 +196,7 @@ impl<I, T> QueueState<I, T> {
         }
     }
 
-    /// Keeps the first error, and stops handing out jobs and taking results.
+    /// Stores the error to return, and stops handing out jobs and taking results.
     fn fail(&mut self, error: crate::Error) {
         self.finished = true;
         self.is_taking = true;

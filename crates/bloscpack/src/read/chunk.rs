@@ -2,7 +2,7 @@
 //!
 //! | offset | size | part |
 //! |---|---|---|
-//! | 0 | 16 | header of the Blosc buffer: `nbytes`, `ctbytes` and how it is compressed |
+//! | 0 | 16 | header of the Blosc buffer: `nbytes`, `ctbytes` and the compression |
 //! | 16 | `ctbytes` - 16 | the rest of the buffer |
 //! | `ctbytes` | by checksum | digest of the buffer, including its header |
 
@@ -20,10 +20,11 @@ use crate::error::{Error, ErrorKind, Part, Result};
 use crate::format::layout::ChunkEntry;
 use crate::parallel::for_each;
 
-/// The versions of Blosc2 buffers. A buffer with any other unknown version is not Blosc.
+/// The values of the version byte in Blosc2 buffers. In a Blosc 1 buffer, it is 2; all other values
+/// mean that the buffer is corrupt.
 const BLOSC2_VERSIONS: std::ops::RangeInclusive<u8> = 3..=5;
 
-/// The size of the parts in which a large chunk is read on several threads.
+/// The number of bytes in each part of a large chunk that is read on several threads.
 const PART: usize = 4 << 20;
 
 /// The stored bytes of the chunk that is being read. They are shared with the source if it is in memory, and otherwise
@@ -47,7 +48,7 @@ impl fmt::Debug for Scratch {
     }
 }
 
-/// Reads chunks by their offset.
+/// Reads chunks at given offsets in a file.
 #[derive(Clone, Copy)]
 pub(crate) struct ChunkSource<'a> {
     pub(crate) source: &'a dyn ReadAt,
@@ -59,7 +60,7 @@ impl ChunkSource<'_> {
         self.checksum.len() as u64
     }
 
-    /// Returns the end of a chunk, including its digest.
+    /// Returns the offset in the file at which a chunk and its digest end.
     pub(crate) fn end(&self, chunk: &ChunkEntry) -> u64 {
         chunk.stored_range().end + self.digest_len()
     }
@@ -80,13 +81,13 @@ impl ChunkSource<'_> {
         Ok(ChunkEntry { offset, nbytes, ctbytes, plain_offset: 0 })
     }
 
-    /// Reads the Blosc header at an offset.
+    /// Reads the Blosc header of chunk `index` at `offset`.
     pub(crate) fn header(&self, index: u64, offset: u64) -> Result<blosc::Header> {
         let bytes = self.source.bytes_at(offset, HEADER_LEN)?;
         blosc::Header::parse(&bytes).map_err(|error| corrupt(index, offset, &bytes, error))
     }
 
-    /// Reads the buffer of a chunk and its stored digest.
+    /// Reads a chunk into `room`, and returns its Blosc buffer and its stored digest.
     pub(crate) fn stored<'a>(
         &self,
         chunk: &ChunkEntry,
@@ -108,8 +109,8 @@ impl ChunkSource<'_> {
             room.shared = self.source.bytes_at(chunk.offset, len)?;
             &room.shared[..]
         } else {
-            // The chunk is within the source, so its length can be trusted. Allocate a little more,
-            // because later chunks may be longer.
+            // The chunk is within the source, so its length is safe to allocate. Allocate a quarter
+            // more, because later chunks may be longer.
             if room.read.len() < len {
                 room.read = Vec::new();
                 room.read = zeroed("chunk", (len + len / 4) as u64)?;
@@ -129,7 +130,7 @@ impl ChunkSource<'_> {
         Ok(bytes.split_at(len - self.checksum.len()))
     }
 
-    /// Checks the digest of the buffer of chunk `index`.
+    /// Checks that the stored digest of chunk `index` matches its buffer.
     pub(crate) fn check(
         &self,
         index: u64,
@@ -156,7 +157,7 @@ impl ChunkSource<'_> {
     }
 }
 
-/// Parses the buffer of chunk `index` at `offset`.
+/// Parses the Blosc buffer of chunk `index`, which is at `offset` in the file.
 pub(crate) fn parse(index: u64, offset: u64, buffer: &[u8]) -> Result<Buffer<'_>> {
     Buffer::parse(buffer).map_err(|error| corrupt(index, offset, buffer, error))
 }

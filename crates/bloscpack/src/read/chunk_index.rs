@@ -1,8 +1,10 @@
 //! Finding the chunks, each of which begins where the previous one ends.
 //!
-//! If the table of offsets describes the chunks in the order of the file, or is unset, the chunks are read in this
-//! order. Otherwise, either the table is wrong, or the chunks are in another order; tools then disagree about the
-//! content of the file, and it is impossible to tell which of them is right.
+//! If the table of offsets is unset, or contains the offsets of the chunks in file order, the data
+//! has this order. If the table contains the same offsets in a different order, tools disagree
+//! about the order of the data, so the caller has to choose it. If the table is wrong in any other
+//! way, lenient reading ignores it, but only if the structure and the digest of every chunk are
+//! valid.
 
 use std::fmt;
 use std::ops::Range;
@@ -36,7 +38,7 @@ impl Chain<'_> {
         ChunkSource { source: self.source, checksum: self.header.checksum }
     }
 
-    /// Returns the chunks in the order of their data.
+    /// Finds the chunks, and returns them in the order of their data.
     pub(crate) fn chunks(
         &self,
         sections: &Sections,
@@ -44,8 +46,7 @@ impl Chain<'_> {
     ) -> Result<Vec<ChunkEntry>> {
         let start = sections.data_start;
         let Some(nchunks) = self.header.nchunks else {
-            let message =
-                "the number of chunks is unknown (-1), so they are read to the end of the file";
+            let message = "the number of chunks is unknown (-1), so all chunks up to the end of the file are read";
             diagnostics.push(diagnostic::at(
                 Code::UnknownCount,
                 nchunks_offset(self.header),
@@ -85,7 +86,8 @@ impl Chain<'_> {
         self.scan_instead(start, nchunks, range, &fault, diagnostics)
     }
 
-    /// Returns the chunks at the offsets, if each begins where the previous one ends.
+    /// Returns the chunks at the offsets, or the first offset that is not the end of the previous
+    /// chunk.
     fn follow(&self, start: u64, offsets: &[u64]) -> Result<Followed> {
         let reader = self.reader();
         let (mut chunks, mut expected) = (Vec::new(), start);
@@ -107,7 +109,8 @@ impl Chain<'_> {
         Ok(Followed::Chunks(chunks))
     }
 
-    /// Returns the chunks in file order, if the offsets are correct but in a different order.
+    /// Returns the chunks in file order if the offsets are correct but in a different order.
+    /// Otherwise, returns `None`.
     fn permuted(&self, start: u64, offsets: &[u64]) -> Result<Option<Vec<ChunkEntry>>> {
         let mut sorted = offsets.to_vec();
         sorted.sort_unstable();
@@ -131,8 +134,8 @@ impl Chain<'_> {
         let chosen = match self.options.order {
             ChunkOrder::Unambiguous => {
                 let message =
-                    "the order of the offsets differs from that of the chunks in the file, and \
-                    tools disagree about which one is right"
+                    "the offsets and the chunks in the file are in different orders, and tools \
+                    disagree about which order is right"
                         .to_owned();
                 let kind = ErrorKind::OffsetMismatch { message, permuted: true };
                 return Err(Error::new(kind).at(place));
@@ -198,7 +201,7 @@ impl Chain<'_> {
         scan(self.reader(), start, nchunks)
     }
 
-    /// Returns the chunks in sequence, up to the end of the file.
+    /// Returns the contiguous chunks from offset `start` to the end of the file.
     fn scan_to_end(&self, start: u64) -> Result<Vec<ChunkEntry>> {
         let (reader, limits) = (self.reader(), &self.options.limits);
         let (mut chunks, mut position) = (Vec::new(), start);
@@ -211,9 +214,10 @@ impl Chain<'_> {
         Ok(chunks)
     }
 
-    /// Returns `true` if another chunk, complete or truncated, seems to start at `offset`: there is a Blosc header
-    /// whose `nbytes` is not zero and fits the chunk size or last chunk size in the file header. Appending may leave
-    /// the tail of an old chunk here, which has no such header.
+    /// Returns `true` if there seems to be another chunk at `offset`, complete or truncated. It
+    /// must begin with a Blosc header whose `nbytes` is not zero and equals `chunk_size` or
+    /// `last_chunk` in the file header, if these are known. The tail of an old chunk, which
+    /// appending may leave behind, does not begin with such a header.
     pub(crate) fn begins_chunk(&self, index: u64, offset: u64) -> Result<bool> {
         if self.source.len().saturating_sub(offset) < MIN_CHUNK {
             return Ok(false);
@@ -229,7 +233,8 @@ impl Chain<'_> {
         }
     }
 
-    /// Returns the end of the last chunk in the file.
+    /// Returns the offset at which the last chunk in the file ends, including its digest, or `None`
+    /// if there are no chunks.
     pub(crate) fn end(&self, chunks: &[ChunkEntry]) -> Option<u64> {
         let reader = self.reader();
         chunks.iter().map(|chunk| reader.end(chunk)).max()
@@ -242,7 +247,7 @@ enum Followed {
     Fault(Fault),
 }
 
-/// The first wrong entry of the table.
+/// The first wrong entry in the table of offsets.
 #[derive(Debug)]
 struct Fault {
     index: u64,
@@ -261,7 +266,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Returns the offset of the field `nchunks` in the header.
+/// Returns the offset of the field `nchunks` in the file.
 fn nchunks_offset(header: &Header) -> u64 {
     match header.version {
         Version::Unversioned => 4,
@@ -270,7 +275,7 @@ fn nchunks_offset(header: &Header) -> u64 {
     }
 }
 
-/// Returns a given number of chunks in sequence.
+/// Returns `nchunks` contiguous chunks, the first of which begins at offset `start`.
 pub(crate) fn scan(reader: ChunkSource<'_>, start: u64, nchunks: u64) -> Result<Vec<ChunkEntry>> {
     let (mut chunks, mut position) = (Vec::new(), start);
     for index in 0..nchunks {
@@ -329,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_offset_is_an_error_in_strict_reading_and_a_diagnostic_otherwise() {
+    fn a_wrong_offset_is_an_error_in_strict_reading_and_a_diagnostic_in_lenient_reading() {
         let start = i64::try_from(file().chunk_start(1)).unwrap();
         for (index, value) in [
             (0, -1),
@@ -363,7 +368,8 @@ mod tests {
         let error = lenient(&file).unwrap_err();
         let is_mismatch = matches!(error.kind(), ErrorKind::OffsetMismatch { permuted: false, .. });
         assert!(is_mismatch && error.to_string().contains("adler32"), "{error}");
-        // If the offsets are right, the file opens, and only the damaged chunk fails.
+        // If the offsets are right, the file can be opened, and only reading the damaged chunk
+        // fails.
         file.set_offsets();
         let reader = lenient(&file).unwrap();
         assert!(reader.decode_chunk(1).is_ok() && reader.decode_chunk(2).is_err());

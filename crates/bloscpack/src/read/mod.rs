@@ -1,4 +1,4 @@
-//! Reading: a few reads find the parts of a file, and chunks are read on demand.
+//! Reading files. Opening a file finds its parts with a few reads; chunks are read on demand.
 
 pub(crate) mod chunk;
 pub(crate) mod chunk_index;

@@ -23,7 +23,7 @@ use crate::options::{OpenOptions, Strictness};
 use crate::read::chunk_index::Chain;
 use crate::read::unversioned;
 
-/// The number of bytes needed to detect the version, which is the length of the longest header.
+/// The number of bytes read first, which is the length of the longest header.
 const HEAD: u64 = 32;
 
 /// The parts of a file.
@@ -36,7 +36,7 @@ pub(crate) struct Opened {
     pub(crate) layout: Layout,
 }
 
-/// Finds the parts of the file. Irregularities are added to the diagnostics.
+/// Finds the parts of a file, and adds irregularities to `diagnostics`.
 pub(crate) fn open(
     source: &dyn ReadAt,
     options: &OpenOptions,
@@ -63,7 +63,8 @@ pub(crate) fn open(
         let nchunks = chunks.len() as u64;
         if chain.begins_chunk(nchunks, data_end)? {
             let chunks = count(nchunks, "chunk");
-            let message = format!("the header states {chunks}, but another follows the last");
+            let message =
+                format!("the header states {chunks}, but another chunk follows the last one");
             return Err(Error::new(ErrorKind::SizeMismatch { message }).at(data_end));
         }
         let bytes = count(source.len() - data_end, "byte");
@@ -74,7 +75,8 @@ pub(crate) fn open(
     Ok(Opened { header, meta, metadata, layout })
 }
 
-/// Reads and checks the metadata. In lenient reading, an error that affects nothing else is a diagnostic.
+/// Reads and checks the metadata. In lenient reading, an error that affects only the metadata
+/// becomes a diagnostic, except for a wrong digest, unless `ignore_metadata` is set.
 fn read_metadata(
     source: &dyn ReadAt,
     header: &MetaHeader,
@@ -100,7 +102,7 @@ fn read_metadata(
     Ok(metadata)
 }
 
-/// Returns the parts before the chunks, each of which is within the file.
+/// Finds the metadata section and the table of offsets, and checks that both are within the file.
 pub(crate) fn sections(
     source: &dyn ReadAt,
     header: &Header,
@@ -130,8 +132,8 @@ pub(crate) fn sections(
     Ok((Sections { metadata, offsets, data_start: end }, meta))
 }
 
-/// Returns the range of a part that begins at `start`. Fails if the part extends past the end of the file, which is
-/// always the case for a length of `None`.
+/// Returns the range of a part of `len` bytes that begins at `start`. Fails if the part extends
+/// past the end of the file. `None` stands for a length beyond 64 bits, so it always fails.
 pub(crate) fn within(
     source: &dyn ReadAt,
     what: &'static str,
@@ -175,7 +177,8 @@ fn check_sizes(
         };
         let message =
             format!("{field} is {expected}, but chunk {index} has {}{more}", chunk.nbytes);
-        // Reject an empty chunk: tools skip it silently, so data would be missing.
+        // Reject an empty chunk even in lenient reading: tools skip it silently, so its data would
+        // be missing.
         if let Some(chunk) = empty.or((strictness == Strictness::Strict).then_some(chunk)) {
             return Err(Error::new(ErrorKind::SizeMismatch { message }).at(chunk.offset));
         }
@@ -234,7 +237,7 @@ mod tests {
         let source = ReadLog::new(file.bytes());
         open(&source, &OpenOptions::new(), &mut Vec::new()).unwrap();
         assert_eq!(source.ranges(), [0..32, 32..64].into_iter().chain(headers).collect::<Vec<_>>());
-        // Without a table, the headers are read one after another.
+        // Without a table, each Blosc header is found only after the previous one was read.
         let file = file.without_offsets();
         let headers = (0..3).map(|index| file.chunk_start(index)..file.chunk_start(index) + 16);
         let source = ReadLog::new(file.bytes());
@@ -254,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn chunk_sizes_take_precedence_over_those_in_the_header() {
+    fn the_sizes_of_the_chunks_take_precedence_over_the_sizes_in_the_header() {
         for (chunk_size, last_chunk, message) in [
             (101, 40, "chunk_size is 101, but chunk 0 has 100; other chunks that differ: 1"),
             (100, 0, "last_chunk is 0, but chunk 2 has 40"),
@@ -279,12 +282,12 @@ mod tests {
     }
 
     #[test]
-    fn an_unexpected_empty_chunk_is_an_error() {
+    fn an_empty_chunk_is_an_error_if_the_header_states_another_size() {
         let mut file = TestFile::of(&[&[1; 100], &[], &[3; 40]]);
         let error = open_as(&file, Strictness::Lenient).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::SizeMismatch { .. }), "{error}");
         assert_eq!(error.offset(), Some(file.chunk_start(1)));
-        // If the size is unknown, a chunk may be empty.
+        // If the header does not state the chunk size, any chunk may be empty.
         file.chunk_size = -1;
         assert_eq!(sizes(&lenient(&file).0), [100, 0, 40]);
         let empty = TestFile::of(&[&[]]);

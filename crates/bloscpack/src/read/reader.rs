@@ -25,9 +25,10 @@ use crate::read::open::{self, Opened};
 
 /// A Bloscpack file that is open for reading.
 ///
-/// Opening a file reads the header, the metadata, the table of offsets and 16 bytes of each chunk. It succeeds if the
-/// structure of the file is valid; survivable irregularities are among the [`diagnostics`](Self::diagnostics), and a
-/// damaged chunk is an error only when it is read.
+/// Opening a file reads the header, the metadata, the table of offsets and 16 bytes of each chunk.
+/// Opening succeeds if the structure of the file is valid. Irregularities that do not prevent
+/// reading are [`diagnostics`](Self::diagnostics), and a damaged chunk is an error only when it is
+/// read.
 ///
 /// Many threads can read a file at the same time.
 ///
@@ -58,7 +59,7 @@ pub struct Reader {
     metadata: Option<Result<Metadata>>,
     layout: Layout,
     diagnostics: Vec<Diagnostic>,
-    /// A bit for each chunk, set if its digest is known to be valid.
+    /// One bit per chunk, which is set once the digest of the chunk has matched.
     verified: Vec<AtomicU64>,
 }
 
@@ -137,7 +138,7 @@ impl Reader {
         &self.header
     }
 
-    /// Returns the offsets of all parts of the file.
+    /// Returns the ranges of all parts of the file.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -191,9 +192,9 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Fails if the text of the metadata could not be read when the file was opened: its digest does not match, it
-    /// does not decompress, its codec is unknown, or it exceeds [`OpenOptions::max_metadata`]. Every call fails with
-    /// the same error.
+    /// Fails if the text of the metadata could not be read when the file was opened: its digest
+    /// does not match, its codec or level is invalid, it does not decompress to the stated length,
+    /// or it exceeds [`OpenOptions::max_metadata`]. Every call fails with the same error.
     pub fn metadata(&self) -> Result<Option<&Metadata>> {
         match &self.metadata {
             None => Ok(None),
@@ -202,7 +203,8 @@ impl Reader {
         }
     }
 
-    /// Reads the metadata section as stored in the file. Returns no bytes if the file has no metadata section.
+    /// Returns the metadata section as stored in the file. It is empty if the file has no metadata
+    /// section.
     pub(crate) fn section(&self) -> Result<Bytes> {
         let section = self.layout.metadata().unwrap_or_default();
         let len = usize::try_from(section.end - section.start).unwrap_or(usize::MAX);
@@ -236,7 +238,7 @@ impl Reader {
         ChunkSource { source: &self.source, checksum: self.header.checksum }
     }
 
-    /// Reads the Blosc header of a chunk: its codec, shuffle, typesize and block size.
+    /// Reads the Blosc header of a chunk, which states its codec, shuffle, typesize and block size.
     ///
     /// ```
     /// use bloscpack::{Compressor, Reader, Shuffle, WriteOptions, pack_to_vec};
@@ -250,8 +252,9 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::NoChunk`] if there is no such chunk, with [`ErrorKind::CorruptChunk`] or
-    /// [`ErrorKind::Blosc2Chunk`] if the chunk does not begin with a Blosc header, and if reading fails.
+    /// Fails with [`ErrorKind::NoChunk`] if there is no chunk with this index, and with
+    /// [`ErrorKind::CorruptChunk`] or [`ErrorKind::Blosc2Chunk`] if the chunk does not begin with a
+    /// Blosc header. Also fails if reading fails.
     pub fn chunk_header(&self, index: usize) -> Result<blosc::Header> {
         self.chunk_source().header(index as u64, self.chunk(index)?.offset)
     }
@@ -261,8 +264,8 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::NoChunk`] if there is no such chunk, with [`ErrorKind::ChecksumMismatch`] if the
-    /// digest does not match, and if reading fails.
+    /// Fails with [`ErrorKind::NoChunk`] if there is no chunk with this index, and with
+    /// [`ErrorKind::ChecksumMismatch`] if the digest does not match. Also fails if reading fails.
     pub fn chunk_bytes(&self, index: usize) -> Result<Bytes> {
         let chunk = self.chunk(index)?;
         let len = chunk.ctbytes as usize + self.header.checksum.len();
@@ -292,8 +295,8 @@ impl Reader {
         }
     }
 
-    /// Decodes the data of a chunk. Memory is allocated as the data is decoded, not according to the size in the
-    /// header.
+    /// Decodes the data of a chunk. Memory is allocated as the data is decoded, because the size in
+    /// the header of the chunk may be wrong.
     ///
     /// ```
     /// use bloscpack::{ChunkSize, Reader, WriteOptions, pack_to_vec};
@@ -314,7 +317,8 @@ impl Reader {
         Ok(out)
     }
 
-    /// Decodes the data of a chunk into a vector, whose content is replaced and whose memory is reused.
+    /// Decodes the data of a chunk into `out`, whose content is replaced and whose memory is
+    /// reused.
     ///
     /// ```
     /// use bloscpack::{ChunkSize, Reader, Scratch, WriteOptions, pack_to_vec};
@@ -398,8 +402,8 @@ impl Reader {
         decode(&buffer, blosc).map_err(|error| chunk::corrupt(number, chunk.offset, bytes, error))
     }
 
-    /// Fills `out` with the data at `offset`. Reads the stored bytes of each chunk that overlaps the range, but decodes
-    /// only the Blosc blocks that overlap the range.
+    /// Fills `out` with the data that begins at `offset`. Reads all stored bytes of the chunks that
+    /// overlap this range, but decodes only the Blosc blocks that overlap it.
     ///
     /// ```
     /// use bloscpack::{Reader, WriteOptions, pack_to_vec};
@@ -413,9 +417,9 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::OutOfRange`] if the range extends past the end of the data, with
-    /// [`ErrorKind::ChecksumMismatch`] or [`ErrorKind::CorruptChunk`] if one of the chunks is damaged, and if reading
-    /// fails.
+    /// Fails with [`ErrorKind::OutOfRange`] if the range extends past the end of the data, and with
+    /// [`ErrorKind::ChecksumMismatch`] or [`ErrorKind::CorruptChunk`] if one of the chunks is
+    /// damaged. Also fails if reading fails.
     pub fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<()> {
         let end = offset.saturating_add(out.len() as u64);
         self.prefetch_data(offset..end)?;
@@ -429,7 +433,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Tells a remote source which chunks a range of the data needs, so that it fetches them in one go.
+    /// Tells the source which chunks a range of the data needs, so that a remote source can fetch
+    /// them together.
     pub(crate) fn prefetch_data(&self, range: Range<u64>) -> Result<()> {
         if self.source.is_memory() {
             return Ok(());
@@ -440,7 +445,7 @@ impl Reader {
         Ok(self.source.prefetch(&stored)?)
     }
 
-    /// Returns the parts of chunks that make up a range of the data, without empty parts.
+    /// Divides a range of the data at the chunk boundaries, and returns the nonempty parts.
     pub(crate) fn pieces(
         &self,
         range: Range<u64>,
@@ -480,6 +485,7 @@ impl Reader {
     }
 
     /// Returns zeros for `count` elements of data, which take no memory until they are written to.
+    /// Fails if their bytes exceed the limit on decoded data.
     pub(crate) fn room_for<T: bytemuck::Zeroable>(&self, count: u64) -> Result<Vec<T>> {
         let len = count.saturating_mul(size_of::<T>() as u64);
         self.options.limits.check_decoded("length of the data", len)?;
@@ -490,8 +496,9 @@ impl Reader {
 }
 
 impl OpenOptions {
-    /// Opens a file. The file is read by position, so memory does not grow with its size. A memory map has no
-    /// advantage here; to use one, pass it to [`from_source`](Self::from_source).
+    /// Opens a file. Only the required ranges of the file are read, so memory does not grow with
+    /// its size. A memory map would not be faster; to use one, pass it to
+    /// [`from_source`](Self::from_source).
     ///
     /// If an in-place change was interrupted or is still in progress (see [`journal`]), the reader sees the file as it
     /// was before the change and reports this as a diagnostic.
@@ -499,8 +506,8 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Same as [`from_source`](Self::from_source). Also fails if the file cannot be opened, with
-    /// [`ErrorKind::ForeignJournal`] if its journal belongs to another file, and, in strict reading, with
-    /// [`ErrorKind::Damaged`] if it has a journal at all.
+    /// [`ErrorKind::ForeignJournal`] if its journal belongs to another file, and, in strict
+    /// reading, with [`ErrorKind::Damaged`] if there is any journal.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Reader> {
         let path = path.as_ref();
         let file = FileSource::open(path)?;
@@ -517,7 +524,7 @@ impl OpenOptions {
                         Arc::new(journaled),
                         "an in-place change is incomplete: the file is read as it was before the change",
                     ),
-                    // The change has been completed in the meantime.
+                    // The journal is gone, because the change was completed in the meantime.
                     None => return self.open(path),
                 }
             }
@@ -549,15 +556,16 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Fails if the source is not a Bloscpack file, if its version, checksum or option bits are unknown, if a header
-    /// field is invalid, and with [`ErrorKind::Truncated`] if the file ends before its last chunk. Fails with
-    /// [`ErrorKind::OffsetMismatch`] if the order of the chunks is ambiguous, with [`ErrorKind::SizeMismatch`] if
-    /// there are more chunks than the header says or an empty chunk among others, and with
-    /// [`ErrorKind::ChecksumMismatch`] if the digest of the metadata is wrong and
-    /// [`ignore_metadata`](Self::ignore_metadata) is unset. Also fails if reading fails or a limit is exceeded.
+    /// Fails if the source is not a Bloscpack file, if its version, checksum or option bits are
+    /// unknown, if a header field is invalid, and with [`ErrorKind::Truncated`] if the file ends
+    /// before its last chunk. Fails with [`ErrorKind::OffsetMismatch`] if the order of the chunks
+    /// is ambiguous, with [`ErrorKind::SizeMismatch`] if there are more chunks than the header
+    /// states or if a chunk is unexpectedly empty, and with [`ErrorKind::ChecksumMismatch`] if the
+    /// digest of the metadata is wrong and [`ignore_metadata`](Self::ignore_metadata) is unset.
+    /// Also fails if reading fails or a limit is exceeded.
     ///
-    /// Other irregularities are diagnostics, but with [`Strictness::Strict`], irregularities that violate the format
-    /// are errors. A damaged chunk is an error only when it is read.
+    /// Other irregularities are diagnostics. With [`Strictness::Strict`], however, violations of
+    /// the format are errors. A damaged chunk is an error only when it is read.
     #[allow(
         clippy::wrong_self_convention,
         reason = "options build readers, as in std's OpenOptions"
@@ -567,10 +575,11 @@ impl OpenOptions {
     }
 }
 
-/// Reads the data as a source, so that a packed file of another format can be read without unpacking it.
+/// Reads the uncompressed data as a source, so that a packed file in another format can be read
+/// without unpacking it.
 ///
-/// Offsets refer to the data. The message of an error about a chunk contains the offset of the chunk in
-/// the packed file.
+/// Offsets count from the start of the uncompressed data, but the message of an error about a chunk
+/// contains an offset in the packed file.
 impl ReadAt for Reader {
     fn len(&self) -> u64 {
         self.layout.plain_len()

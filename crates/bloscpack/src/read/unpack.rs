@@ -1,8 +1,9 @@
 //! Decoding the data of a file on several threads.
 //!
-//! Each chunk is a job. If the target is memory or a file, the threads write the data at its position, in any order. If
-//! it is a pipe, the data passes in order through a window of two chunks per thread. Memory is bounded by the chunks in
-//! progress, however long the file is.
+//! Each chunk is a job. If the target is memory or a file, the threads write decoded chunks
+//! directly to their final positions, in any order. If it is a sink, the chunks are written in
+//! order, and at most two per thread are in memory. Memory therefore depends on the number of
+//! chunks in progress, not on the length of the file.
 
 use std::fmt;
 use std::fs::File;
@@ -19,10 +20,12 @@ use crate::parallel::{self, for_each, in_order_here};
 use crate::read::chunk::{self, Scratch};
 use crate::read::reader::Piece;
 
-/// The minimum number of bytes of a large chunk that are decoded together.
+/// The minimum number of decoded bytes in each part of a large chunk that is decoded on several
+/// threads.
 const SHARE: usize = 1 << 20;
 
-/// A function that is called with the number of bytes processed since the last call, on any of the working threads.
+/// A function that is called with the number of bytes processed since the last call. Any of the
+/// working threads may call it.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// Options for decoding many chunks.
@@ -53,7 +56,7 @@ impl Default for UnpackOptions<'_> {
 }
 
 impl<'a> UnpackOptions<'a> {
-    /// Returns the default options: all threads of the pool, and no progress.
+    /// Returns the default options: all threads of the pool, and no progress function.
     pub fn new() -> Self {
         Self::default()
     }
@@ -98,8 +101,9 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Same as [`read_exact_at`](Self::read_exact_at), for the first damaged chunk; the data before it has been
-    /// written. Also fails with [`ErrorKind::Output`](crate::ErrorKind::Output) if the sink cannot be written.
+    /// Same as [`read_exact_at`](Self::read_exact_at), for the first damaged chunk. The data before
+    /// this chunk has then been written. Also fails with
+    /// [`ErrorKind::Output`](crate::ErrorKind::Output) if the sink cannot be written.
     pub fn unpack_to(&self, sink: &mut dyn Write, options: &UnpackOptions<'_>) -> Result<()> {
         self.unpack_range_to(0..self.len(), sink, options)
     }
@@ -129,8 +133,9 @@ impl Reader {
         )
     }
 
-    /// Writes all data to a file, starting at its beginning. Each thread writes at the position of its chunks, which
-    /// is faster than writing to a sink. The cursor of the file is not used, but Windows moves it.
+    /// Writes all data to a file, starting at its beginning. Each thread writes its chunks at their
+    /// positions, which is faster than writing them to a sink in order. The position of the file's
+    /// cursor does not matter, but changes on Windows.
     ///
     /// ```
     /// use std::fs::File;
@@ -192,7 +197,8 @@ impl Reader {
     ) -> Result<()> {
         let end = offset.saturating_add(out.len() as u64);
         self.prefetch_data(offset..end)?;
-        // If there are many chunks, all threads are busy until shortly before the end anyway.
+        // Divide chunks between threads only if there are few chunks. Otherwise, whole chunks keep
+        // all threads busy almost until the end.
         let threads = parallel::workers(options.threads);
         let are_few = threads > 1 && self.pieces(offset..end)?.nth(4 * threads).is_none();
         let mut rest = out;
@@ -212,11 +218,11 @@ impl Reader {
         })
     }
 
-    /// Decodes a part of a chunk, as [`decode_chunk_range_into`](Self::decode_chunk_range_into) does, but divides the
-    /// Blosc blocks between the threads that have nothing else to do. One of them checks the digest at the same time.
+    /// Like [`decode_chunk_range_into`](Self::decode_chunk_range_into), but divides the Blosc
+    /// blocks between idle threads, while one thread checks the digest of the chunk.
     ///
-    /// On two threads, a single chunk of 512 MiB then takes 0.6 times as long to decode (example `bloscpack_tasks`,
-    /// task `unpack_array`).
+    /// On two threads, decoding a single chunk of 512 MiB in this way takes 0.6 times as long
+    /// (example `bloscpack_tasks`, task `unpack_array`).
     fn decode_piece_in_shares(
         &self,
         piece: Piece,
@@ -230,7 +236,7 @@ impl Reader {
         let check = || self.check_digest(index, bytes, digest);
         let buffer = match chunk::parse(number, entry.offset, bytes) {
             Ok(buffer) => buffer,
-            // If the digest is wrong as well, its error is the one to return.
+            // If the digest is wrong as well, return that error instead.
             Err(error) => return check().and(Err(error)),
         };
         let jobs = iter::once(None).chain(shares(&buffer, range, out).map(Some));
@@ -258,7 +264,7 @@ impl Reader {
         options.threads.min(self.chunks().len())
     }
 
-    /// Decodes a part of a chunk to a buffer whose memory is reused.
+    /// Decodes a part of a chunk into `data`, and replaces its content.
     fn decode_piece(&self, piece: Piece, data: &mut Vec<u8>, scratch: &mut Scratch) -> Result<()> {
         let Piece { index, range, .. } = piece;
         let nbytes = self.chunks().get(index).map_or(0, |chunk| chunk.nbytes);
@@ -270,7 +276,8 @@ impl Reader {
     }
 }
 
-/// Divides a range of the data of a buffer, and the output for it, into shares of whole Blosc blocks.
+/// Divides a range of the data in a Blosc buffer into parts, each with its slice of `out`. Unless
+/// the buffer is stored uncompressed, the parts are divided at block boundaries.
 fn shares<'a>(
     buffer: &blosc::Buffer<'_>,
     range: Range<usize>,
@@ -293,7 +300,8 @@ mod tests {
     use super::*;
     use crate::{ChunkSize, Compressor, OpenOptions, Verify, WriteOptions, pack_to_vec};
 
-    /// Returns a file with chunks of 5 MiB, and its data, whose blocks have 128 KiB unless the level is 0.
+    /// Returns a file with chunks of 5 MiB, and its data. Unless the level is 0, the Blosc blocks
+    /// have 128 KiB.
     fn packed(level: u8) -> (Vec<u8>, Vec<u8>) {
         let data: Vec<u8> =
             (0..12_u32 << 18).flat_map(|n| (n.wrapping_mul(n) / 7).to_le_bytes()).collect();
@@ -309,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_decoded_in_shares_have_the_same_data() {
+    fn decoding_a_chunk_on_several_threads_returns_the_packed_data() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("packed");
         for level in [0, 1] {
@@ -330,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_in_chunks_decoded_in_shares_are_those_of_decoding_in_order() {
+    fn a_damaged_chunk_has_the_same_error_on_one_and_on_several_threads() {
         let (file, data) = packed(1);
         let start = Reader::from_bytes(file.clone()).unwrap().chunks()[1].offset;
         let start = usize::try_from(start).unwrap();

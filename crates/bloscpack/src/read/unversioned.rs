@@ -1,10 +1,10 @@
-//! Files older than the version byte (0.1.0-rc1 and rc2):
+//! Reading files without a version byte, as written by releases 0.1.0-rc1 and rc2:
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 4 | signature `blpk` |
 //! | 4 | 4 | nchunks, u32 |
-//! | 8 | | Blosc buffers, back to back, to the end of the file |
+//! | 8 | | contiguous Blosc buffers, up to the end of the file |
 //!
 //! The byte that later became the version is the lowest byte of the number of chunks, so it may have any value. Such a
 //! file is recognised by its chunks, which begin at byte 8 and end at the end of the file.
@@ -21,7 +21,8 @@ use crate::read::chunk_index::{MIN_CHUNK, scan};
 
 pub(crate) const HEADER_LEN: u64 = 8;
 
-/// Returns the chunks of an unversioned file, or `None` for any other file. `head` contains the first bytes.
+/// Returns the chunks of an unversioned file, or `None` for any other file. `head` contains the
+/// first bytes of the file.
 pub(crate) fn find(
     source: &dyn ReadAt,
     head: &[u8],
@@ -42,12 +43,14 @@ pub(crate) fn find(
     Ok(reaches_end.then_some(chunks))
 }
 
-/// Returns the number of chunks that the header states, or `None` if no Blosc header follows.
+/// Returns the number of chunks stated in the header of an unversioned file. Returns `None` if the
+/// signature is missing, or if no Blosc header follows the number.
 pub(crate) fn claimed(head: &[u8]) -> Option<u64> {
     let mut reader = ByteReader::new(head);
     reader.magic(b"blpk").ok()?;
     let nchunks: u32 = reader.read(Endian::Little).ok()?;
-    // Exclude nearly all other files before anything else is read.
+    // Check the start of the first Blosc header as well, because this excludes nearly all other
+    // files before anything else is read.
     reader.magic(&[2, 1]).ok()?;
     Some(nchunks.into())
 }
@@ -90,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_a_different_number_of_chunks_is_not_unversioned() {
+    fn a_file_whose_number_of_chunks_is_wrong_is_not_unversioned() {
         let chunks: [&[u8]; 3] = [b"one", b"two", b"three"];
         for nchunks in [0, 2, 4, u32::MAX] {
             assert_eq!(found(&file(nchunks, &chunks)), None, "{nchunks}");

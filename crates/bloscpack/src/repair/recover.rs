@@ -6,10 +6,10 @@
 //! | a truncated download | the complete chunks |
 //! | an append that was killed before it wrote the header | all chunks, including the appended ones |
 //! | an overwritten table or header | the chunks that a search finds |
-//! | a bad chunk in the middle | the chunks before it; with `skip_bad`, also the chunks after it |
+//! | a bad chunk in the middle | the chunks before the bad one; with `skip_bad`, also those after it |
 //!
-//! Chunks and their digests are copied unchanged. A chunk is kept if its structure and its digest are valid; without
-//! checksums, it must decode.
+//! Chunks and their digests are copied unchanged. A chunk is kept if its structure and its digest
+//! are valid. In a file without checksums, it must also decode.
 
 use std::io::{Seek, Write};
 use std::ops::Range;
@@ -47,11 +47,12 @@ impl RecoverOptions {
     }
 
     binio::setters! {
-        /// Sets whether to continue after bad chunks. The data after them then moves forward,
-        /// unless [`fill_zeros`](Self::fill_zeros) is set.
+        /// Sets whether to continue after bad chunks. Unless [`fill_zeros`](Self::fill_zeros) is
+        /// set, the data of all chunks after a bad chunk then moves to a lower offset.
         skip_bad: bool;
-        /// Sets whether to continue after bad chunks and replace each of them with as many zeros as
-        /// the chunk size in the header. The number of bad chunks is derived from the table; if
+        /// Sets whether to continue after bad chunks, and replace each of them with a chunk of
+        /// zeros, which has the chunk size stated in the header. Bad chunks at the end of the file
+        /// are not replaced. The number of consecutive bad chunks is derived from the table; if
         /// that is impossible, a single bad chunk is assumed.
         fill_zeros: bool;
     }
@@ -64,17 +65,18 @@ impl RecoverOptions {
     }
 }
 
-/// A part of a damaged file that was lost.
+/// Consecutive chunks of a damaged file that were lost.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Loss {
-    /// The indices of the lost chunks in the damaged file.
+    /// The indices that the lost chunks have in the damaged file.
     pub chunks: Range<u64>,
-    /// The range of the lost chunks in the damaged file; empty if the file ends before them.
+    /// The range of bytes in the damaged file that the lost chunks occupy. It is empty if the file
+    /// ends before these chunks.
     pub bytes: Range<u64>,
-    /// The number of zeros that replace the lost chunks.
+    /// The number of zero bytes that replace the data of the lost chunks.
     pub zeros: u64,
-    /// The error in the first of the lost chunks.
+    /// The error in the first lost chunk.
     pub reason: Error,
 }
 
@@ -84,7 +86,8 @@ pub struct Loss {
 pub struct RecoverReport {
     /// The number of chunks that were kept.
     pub kept: u64,
-    /// The length of the data of the new file in bytes, including zeros.
+    /// The length of the data in the new file in bytes, including the zeros that replace lost
+    /// chunks.
     pub plain_len: u64,
     /// The lost parts, in file order.
     pub lost: Vec<Loss>,
@@ -113,9 +116,9 @@ pub struct RecoverReport {
 ///
 /// # Errors
 ///
-/// Fails with [`ErrorKind::Damaged`] if no chunk is intact, and if the source does not begin with the signature, a
-/// known version and a known checksum. Also fails if reading fails, if a limit is exceeded, and, with
-/// [`ErrorKind::Output`], if the sink cannot be written.
+/// Fails with [`ErrorKind::Damaged`] if no chunk is intact, and with [`ErrorKind::Output`] if the
+/// sink cannot be written. Also fails if the signature is missing, if the version or the checksum
+/// is unknown, if reading fails, or if a limit is exceeded.
 pub fn recover<W: Write + Seek>(
     source: &dyn ReadAt,
     sink: &mut W,
@@ -131,7 +134,7 @@ pub fn recover<W: Write + Seek>(
             Found::Hole { reason, .. } => Some(reason.to_string()),
             Found::Chunk(_) => None,
         });
-        let reason = reason.unwrap_or_else(|| "the file has none".to_owned());
+        let reason = reason.unwrap_or_else(|| "the file contains no chunks".to_owned());
         return Err(ErrorKind::Damaged(format!("no chunk is intact: {reason}")).into());
     };
     let section = match metadata {
@@ -163,10 +166,10 @@ pub fn recover<W: Write + Seek>(
     Ok(report)
 }
 
-/// A chunk that was kept, or chunks of zeros, in the new file.
+/// A part of the new file: an intact chunk, or consecutive chunks of zeros.
 enum Piece {
     Kept(ChunkEntry),
-    /// Chunks of zeros.
+    /// `count` chunks, each of which contains `size` zeros.
     Zeros {
         count: u64,
         size: u32,
@@ -191,7 +194,7 @@ impl Piece {
 }
 
 /// Returns the metadata section unchanged if its digest matches, even if the metadata has other
-/// errors. Otherwise, returns no bytes.
+/// errors. Returns an empty section if the digest does not match.
 fn section(
     source: &dyn ReadAt,
     range: &Range<u64>,
@@ -212,7 +215,7 @@ fn section(
     }
 }
 
-/// Writes the pieces as a file of version 3 with a table.
+/// Writes the chunks in `pieces` to a file of version 3 with a table of offsets.
 fn write<W: Write + Seek>(
     reader: ChunkSource<'_>,
     old: &Header,
@@ -223,7 +226,7 @@ fn write<W: Write + Seek>(
     let nchunks: u64 = pieces.iter().map(Piece::count).sum();
     let (chunk_size, last_chunk) = sizes_of(pieces.iter().map(Piece::size));
     let typesize = match (old.typesize, pieces.iter().find_map(kept)) {
-        // Old versions have no typesize: use the typesize of the chunks.
+        // The headers of old versions state no typesize, so use the typesize of the first chunk.
         (0, Some(chunk)) => reader.header(0, chunk.offset)?.typesize().max(1),
         (typesize, _) => typesize.max(1),
     };
@@ -268,7 +271,8 @@ fn kept(piece: &Piece) -> Option<&ChunkEntry> {
     }
 }
 
-/// Returns a chunk of zeros and its digest. The compressor is part of every build.
+/// Returns the stored bytes of a chunk of `size` zeros: its Blosc buffer and its digest. The
+/// compressor is lz4, because every build has it.
 fn zeros(reader: ChunkSource<'_>, typesize: u8, size: u32) -> Result<Vec<u8>> {
     let options = CompressOptions::new(Compressor::Lz4).typesize(typesize);
     let mut stored = compress(&zeroed::<u8>("chunk of zeros", size.into())?, &options)?;
@@ -344,11 +348,11 @@ mod tests {
 
     #[test]
     fn the_chunks_of_a_killed_append_are_recovered() {
-        // The header has three chunks with a short last one, but that chunk was filled up, and
-        // another chunk was added.
+        // The header states three chunks, the last of which is short. In the file, this chunk has
+        // been filled up, and a fourth chunk follows it.
         let file = TestFile { nchunks: 3, last_chunk: 10, ..file() };
         let mut bytes = file.bytes();
-        // An additional chunk in the table leaves one spare entry fewer.
+        // The table still has five entries: three for chunks, and two spare ones.
         bytes[24] = 2;
         let (data, report) = recovered(&bytes, &RecoverOptions::new());
         assert_eq!((data, report.kept), (data_of(&[0, 1, 2, 3]), 4));
@@ -390,8 +394,8 @@ mod tests {
             file.chunks[2] = junk(file.chunks[2].len());
             let (data, report) = recovered(&file.bytes(), &RecoverOptions::new().skip_bad(true));
             assert_eq!(data, data_of(&[0, 3]));
-            // Without a table, a single missing chunk is assumed, so another one is missing at the
-            // end.
+            // Without a table, only one chunk is assumed to be missing after the first, so the
+            // fourth chunk is counted as the third, and another chunk is missing at the end.
             let expected = if has_table { vec![(1..3, 0)] } else { vec![(1..2, 0), (3..4, 0)] };
             assert_eq!(lost(&report), expected);
         }
@@ -468,9 +472,9 @@ mod tests {
     }
 
     #[test]
-    fn endless_false_candidates_do_not_make_recovery_slow() {
-        // A Blosc header begins every 16 bytes and claims the rest of the file, but no buffer is
-        // valid.
+    fn many_false_candidates_do_not_make_recovery_slow() {
+        // Every 16 bytes, there is a Blosc header that claims the rest of the file, but none of
+        // these buffers is valid.
         let mut file = file().without_offsets();
         let len = 1 << 20;
         let header = |at: usize| {

@@ -1,8 +1,8 @@
 //! Finding the intact chunks of a damaged file, and the holes between them.
 //!
-//! Valid numbers in the header are trusted. An entry in the table is trusted only if there is an
-//! intact chunk at its offset. If neither determines the offset of the next chunk, every byte is a
-//! candidate.
+//! A header that can be parsed is trusted. A table entry is trusted only if there is an intact
+//! chunk at its offset. If neither determines the offset of the next chunk, every following byte
+//! may be the start of a chunk.
 
 use std::ops::Range;
 
@@ -22,33 +22,35 @@ use crate::read::chunk_index::MIN_CHUNK;
 use crate::read::open::sections;
 use crate::read::unversioned;
 
-/// The first bytes of a Blosc buffer.
+/// The first bytes of every Blosc buffer.
 const BLOSC: &[u8] = &[2, 1];
-/// The maximum number of bytes to read for candidates that turn out not to be chunks, as a multiple
-/// of the length of the file.
+/// The maximum number of bytes to read while searching for chunks, as a multiple of the length of
+/// the file.
 const MAX_EFFORT: u64 = 16;
 
-/// An intact chunk, or a run of bad chunks.
+/// An intact chunk, or a hole that consists of consecutive bad chunks.
 #[derive(Debug)]
 pub(crate) enum Found {
     /// An intact chunk.
     Chunk(ChunkEntry),
-    /// Bad chunks: their indices, their range in the file, and the error in the first of them.
+    /// Consecutive bad chunks: their indices, their range in the file, and the error in the first
+    /// bad chunk.
     Hole { chunks: Range<u64>, bytes: Range<u64>, reason: Error },
 }
 
-/// The intact parts of a file.
+/// The intact and bad parts of a file.
 #[derive(Debug)]
 pub(crate) struct Survey {
     pub(crate) header: Header,
-    /// The metadata section, if its end is known.
+    /// The range of the metadata section, or `None` if there is no section or its end is unknown.
     pub(crate) metadata: Option<Range<u64>>,
     /// The chunks and holes, in file order.
     pub(crate) found: Vec<Found>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// Surveys a file up to the first hole, or to its end if `skip_bad` is set.
+/// Finds the intact chunks of a file up to the first bad chunk, or up to the end of the file if
+/// `skip_bad` is `true`.
 pub(crate) fn survey(source: &dyn ReadAt, options: &OpenOptions, skip_bad: bool) -> Result<Survey> {
     let mut diagnostics = Vec::new();
     let (header, is_whole) = header(source, &mut diagnostics)?;
@@ -72,8 +74,8 @@ pub(crate) fn survey(source: &dyn ReadAt, options: &OpenOptions, skip_bad: bool)
     Ok(Survey { header, metadata, found, diagnostics })
 }
 
-/// Returns the parts before the chunks, without the table if it is longer than the file. Returns
-/// `None` if the end of the metadata section is unknown.
+/// Finds the metadata section and the table of offsets, but ignores the table if it extends past
+/// the end of the file. Returns `None` if the metadata section does so, or if its end is unknown.
 fn parts(
     source: &dyn ReadAt,
     header: &Header,
@@ -92,8 +94,8 @@ fn parts(
     }
 }
 
-/// Returns the header, and `true` if it is valid. A header with wrong numbers has only a version, a
-/// checksum and a typesize.
+/// Returns the header, and `true` if it is valid. If only some fields are invalid, returns a header
+/// that contains only the version, the checksum and the typesize.
 fn header(source: &dyn ReadAt, diagnostics: &mut Vec<Diagnostic>) -> Result<(Header, bool)> {
     let head = source.bytes_at(0, usize::try_from(source.len().min(32)).unwrap_or_default())?;
     if let Some(nchunks) = unversioned::claimed(&head) {
@@ -128,9 +130,9 @@ struct Search<'a> {
     reader: ChunkSource<'a>,
     header: &'a Header,
     options: &'a OpenOptions,
-    /// The offsets in the table, by chunk.
+    /// The table entries of the chunks, by chunk index.
     table: Vec<i64>,
-    /// The number of bytes that may still be read for candidates that turn out not to be chunks.
+    /// The number of bytes that may still be read while searching for chunks.
     effort: u64,
     data: Vec<u8>,
     scratch: Scratch,
@@ -141,9 +143,9 @@ impl Search<'_> {
         self.reader.source.len()
     }
 
-    /// Reads chunk `index` at `offset`, if it is intact. The outer error is an I/O error from the
-    /// source. A chunk above a limit is not intact, because bytes that are not a chunk may claim
-    /// any size.
+    /// Reads chunk `index` at `offset`. The inner error says why there is no intact chunk; the
+    /// outer error means that reading the source failed. A chunk that exceeds a limit is not
+    /// intact, because arbitrary bytes may claim any size.
     fn chunk(&mut self, index: u64, offset: u64) -> Result<Result<ChunkEntry>> {
         match self.held(index, offset) {
             Err(error) if error.is_io() => Err(error),
@@ -165,7 +167,7 @@ impl Search<'_> {
         self.reader.check(index, &chunk, buffer, digest)?;
         let parsed = chunk::parse(index, offset, buffer)?;
         if self.header.checksum == Checksum::None {
-            // Without a digest, only decoding shows whether the bytes are right.
+            // Without a digest, only decoding can detect damage.
             parsed
                 .decode_to(&mut self.data, &self.options.limits, &mut self.scratch.blosc)
                 .map_err(|error| chunk::corrupt(index, offset, buffer, error))?;
@@ -173,9 +175,9 @@ impl Search<'_> {
         Ok(chunk)
     }
 
-    /// Returns the offset of the first chunk, which should be the end of the table. If there is no
-    /// chunk, searches for the first one, because the table may be shorter or longer than the
-    /// header says.
+    /// Returns the offset of the first chunk. If no chunk begins at `start`, where the header
+    /// implies it, tries the first table entry and then searches the bytes from `before_table`,
+    /// because the table may be shorter or longer than the header states.
     fn first(
         &mut self,
         start: Option<u64>,
@@ -194,13 +196,14 @@ impl Search<'_> {
             _ => self.scan(0, before_table..start.unwrap_or(end))?,
         };
         if let Some(found) = found {
-            let message = "the chunks begin here, not where the header says";
+            let message = "the chunks begin at this offset, but the header implies a different one";
             diagnostics.push(diagnostic::at(Code::OffsetMismatch, found, message));
         }
         Ok(found.or(start).unwrap_or(end))
     }
 
-    /// Returns `true` if there may be a Blosc buffer at this offset, complete or truncated.
+    /// Returns `true` if a chunk, complete or truncated, may begin at this offset: its Blosc header
+    /// is valid, or the file ends before the end of this header.
     fn begins(&self, offset: u64) -> Result<bool> {
         match self.reader.entry(0, offset) {
             Ok(_) => Ok(true),
@@ -209,14 +212,14 @@ impl Search<'_> {
         }
     }
 
-    /// Returns the chunks and holes at and after `start`.
+    /// Returns the chunks and holes from offset `start` on.
     fn walk(&mut self, start: u64, skip_bad: bool) -> Result<Vec<Found>> {
         let (mut found, mut index, mut position) = (Vec::new(), 0, start);
         let nchunks = self.header.nchunks;
         while position < self.file_len() {
             let is_beyond = nchunks.is_some_and(|nchunks| index >= nchunks);
-            // After the last chunk in the header, there may be chunks of an interrupted append, or bytes that appending
-            // left.
+            // After the number of chunks that the header states, there may be chunks of an
+            // interrupted append, or bytes that appending left behind.
             if is_beyond && !self.is_full(found.last()) {
                 break;
             }
@@ -250,20 +253,22 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// Returns `true` if another chunk may follow `found`: it is a chunk of the full size, or
-    /// nothing was found yet.
+    /// Returns `true` if another chunk may follow `found`: nothing was found yet, or `found` is a
+    /// chunk of the full size, or the full size is unknown.
     fn is_full(&self, found: Option<&Found>) -> bool {
         match (found, self.header.chunk_size) {
             (Some(Found::Chunk(chunk)), Some(size)) => chunk.nbytes == size,
-            // A file has at least one chunk.
+            // Expect at least one chunk, even if the header states none.
             (Some(Found::Chunk(_)), None) | (None, _) => true,
             _ => false,
         }
     }
 
-    /// Returns the next intact chunk after a bad one, and its index.
+    /// Returns the index and the offset of the next intact chunk after the bad chunk `index` at
+    /// `position`. If the bad chunk is the last one, returns the end of the file. Returns `None` if
+    /// no chunk was found.
     fn next(&mut self, index: u64, position: u64) -> Result<Option<(u64, u64)>> {
-        // The length of the bad chunk may be right, so try to find the next chunk at its end.
+        // The length of the bad chunk may be right, so look for the next chunk at its end.
         if let Ok(bad) = self.reader.entry(index, position) {
             let end = self.reader.end(&bad);
             let is_last = end == self.file_len() && self.header.nchunks == Some(index + 1);
@@ -283,11 +288,13 @@ impl Search<'_> {
             }
         }
         let found = self.scan(index + 1, position + 1..self.file_len())?;
-        // A scan cannot tell how many chunks were skipped, so assume that only the bad one was.
+        // A scan cannot tell how many chunks it has skipped, so assume that it was only the bad
+        // one.
         Ok(found.map(|position| (index + 1, position)))
     }
 
-    /// Returns the first offset in a range with an intact chunk.
+    /// Returns the first offset in `range` at which an intact chunk begins, or `None` if there is
+    /// none or `effort` is used up.
     fn scan(&mut self, index: u64, range: Range<u64>) -> Result<Option<u64>> {
         let mut scanner = Scanner::new(self.reader.source, BLOSC, range);
         while let Some(candidate) = scanner.next_match()? {

@@ -1,4 +1,4 @@
-//! Making chunks from data that arrives piece by piece.
+//! Compressing data that arrives piece by piece.
 
 use std::io;
 
@@ -9,27 +9,30 @@ use crate::error::{ErrorKind, Result};
 use crate::parallel::{in_order_here, workers};
 use crate::write::chunk_encoder::Recipe;
 
-/// The number of bytes that are compressed together. The threads start and end with each batch, so batches are large.
-/// If a chunk is larger than the share of a thread, each thread compresses one chunk.
+/// The number of bytes in a batch, rounded down to whole chunks. The chunks of a batch are
+/// compressed together on several threads. Batches are large, because all threads have to finish
+/// before the next batch can start. If chunks are too large for this size, a batch has one chunk
+/// per thread.
 const BATCH: usize = 32 << 20;
 
-/// Gathers data until there are chunks for all threads, and compresses them.
+/// Gathers data until there is a batch of chunks for all threads, and compresses the batch.
 pub(crate) struct Filling {
     recipe: Recipe,
     threads: usize,
     chunk_size: usize,
-    /// Complete chunks, and the beginning of the next one.
+    /// The data gathered for the next batch.
     batch: Vec<u8>,
-    /// The length at which the batch is compressed, a multiple of the chunk size.
+    /// The length of a full batch in bytes, which is a multiple of the chunk size.
     batch_len: usize,
     len: u64,
-    /// The length of the data, if it was announced.
+    /// The announced length of the data in bytes, or `None` if it is unknown.
     expected: Option<u64>,
     failed: bool,
 }
 
 impl Filling {
-    /// Checks the options. Returns a value that is ready to gather data, and the metadata section.
+    /// Checks the options. Returns a value that can gather data, and the metadata section of the
+    /// file.
     pub(crate) fn new(options: &WriteOptions, expected: Option<u64>) -> Result<(Self, Vec<u8>)> {
         let (recipe, section) = options.check()?;
         let (chunk_size, threads) =
@@ -41,7 +44,7 @@ impl Filling {
         Ok((Self { recipe, threads, chunk_size, batch, batch_len, len, expected, failed }, section))
     }
 
-    /// Returns the length of the data so far in bytes.
+    /// Returns the length in bytes of the data gathered so far.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -58,7 +61,8 @@ impl Filling {
         }
     }
 
-    /// Takes bytes from the front of `data`, and returns their number. Passes stored chunks to `commit` in order.
+    /// Gathers some bytes from the start of `data`, and returns their number. If this fills the
+    /// batch, compresses its chunks and passes them to `commit` in order.
     pub(crate) fn take(
         &mut self,
         data: &[u8],
@@ -83,7 +87,7 @@ impl Filling {
         Ok(taken)
     }
 
-    /// Like [`take`](Self::take), but repeats until all of `data` is consumed.
+    /// Like [`take`](Self::take), but gathers all bytes of `data`.
     pub(crate) fn take_all(
         &mut self,
         data: &[u8],
@@ -97,8 +101,8 @@ impl Filling {
         Ok(())
     }
 
-    /// Passes the remaining chunks to `commit`, or nothing if there was no data. Fails if the data does not have the
-    /// announced length.
+    /// Compresses the remaining data and passes its chunks to `commit`. If there was no data,
+    /// passes no chunk. Fails if the data does not have the announced length.
     pub(crate) fn end(&mut self, commit: impl FnMut(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         self.check()?;
         self.store_batch(commit)?;
@@ -107,7 +111,8 @@ impl Filling {
 
     fn check(&self) -> Result<()> {
         if self.failed {
-            // Fail again, because the data of the lost chunk would be missing.
+            // Fail in every later call as well, because the file would lack the chunk that was not
+            // written.
             return Err(io::Error::other("an earlier chunk could not be written").into());
         }
         Ok(())

@@ -8,7 +8,7 @@ use binio::blosc::{CompressOptions, Compressor, HEADER_LEN, Shuffle, compress, c
 use crate::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The parameters for storing chunks.
+/// The parameters for compressing chunks, and the checksum of their digests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recipe {
     pub(crate) compress: CompressOptions,
@@ -51,8 +51,8 @@ impl Recipe {
         Ok(())
     }
 
-    /// Like [`store`](Self::store), for a range of a source. A source in memory is not copied; any other source is read
-    /// into `read`.
+    /// Like [`store`](Self::store), but for a range of a source. Data in memory is not copied;
+    /// other data is read into `read`.
     pub(crate) fn store_from(
         &self,
         source: &dyn ReadAt,

@@ -1,11 +1,12 @@
-//! The raw layer of writing: the header, the metadata section, the table of offsets, and compressed chunks.
+//! Writing the parts of a file: the header, the metadata section, the table of offsets, and
+//! compressed chunks.
 //!
 //! | part | written |
 //! |---|---|
-//! | header, 32 bytes | first, and again at the end if its numbers have changed |
+//! | header, 32 bytes | first, and again at the end if its numbers were wrong |
 //! | metadata section | second |
 //! | offsets, 8 bytes each | third, as -1, and again at the end |
-//! | each chunk: Blosc buffer, digest | in the order of the chunks, without gaps |
+//! | each chunk: Blosc buffer, digest | in the order of the data, without gaps |
 //!
 //! A killed writer leaves a header, offsets of -1, complete chunks, and perhaps a truncated one.
 
@@ -18,7 +19,7 @@ use binio::write::AtomicFile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Header;
 
-/// An unknown offset, or a spare one.
+/// The stored value of an offset that is unknown, or of a spare entry.
 const UNSET: [u8; 8] = (-1_i64).to_le_bytes();
 
 /// Writes the parts of a file in order. Positions are relative to the initial position of the sink.
@@ -26,8 +27,8 @@ const UNSET: [u8; 8] = (-1_i64).to_le_bytes();
 pub(crate) struct ContainerWriter<W> {
     sink: W,
     header: Header,
-    /// The bytes of the header that was written first, which [`finish`](Self::finish) compares with
-    /// the final header.
+    /// The header as written at the start, which [`finish`](Self::finish) compares with the final
+    /// header.
     encoded: [u8; 32],
     /// The position of the table of offsets.
     table: u64,
@@ -37,11 +38,11 @@ pub(crate) struct ContainerWriter<W> {
 }
 
 impl<W: Write> ContainerWriter<W> {
-    /// Writes everything before the chunks. The metadata section is complete, including its space for growth and its
-    /// digest, or empty.
+    /// Writes the header, the metadata section, and a table of unset offsets. `section` is the
+    /// complete metadata section, including its padding and its digest, or empty.
     ///
-    /// The numbers in the header can be corrected at the end, but the length of the table of offsets, which depends on
-    /// them, cannot change.
+    /// The numbers in the header may be wrong, because [`finish`](Self::finish) corrects them. But
+    /// the table of offsets, whose length depends on them, must have enough entries.
     pub(crate) fn new(mut sink: W, mut header: Header, section: &[u8]) -> Result<Self> {
         header.metadata = !section.is_empty();
         let encoded = header.encode()?;
@@ -66,14 +67,15 @@ impl<W: Write> ContainerWriter<W> {
         Ok(Self { sink, header, encoded, table, position, offsets: Vec::new() })
     }
 
-    /// Writes the next chunk: its Blosc buffer and its digest.
+    /// Writes the next chunk. `stored` contains its Blosc buffer and its digest.
     pub(crate) fn put(&mut self, stored: &[u8]) -> Result<()> {
         self.put_with(&[stored.len() as u64], |sink| {
             sink.write_all(stored).map_err(Error::of_output)
         })
     }
 
-    /// Calls `write` to write the next chunks. `lens` contains their stored lengths.
+    /// Calls `write`, which must write the next chunks. `lens` contains their stored lengths,
+    /// including their digests.
     pub(crate) fn put_with(
         &mut self,
         lens: &[u64],
@@ -93,12 +95,12 @@ impl<W: Write> ContainerWriter<W> {
         Ok(())
     }
 
-    /// Returns the number of chunks so far.
+    /// Returns the number of chunks written so far.
     pub(crate) fn nchunks(&self) -> u64 {
         self.offsets.len() as u64
     }
 
-    /// Ends a file without correcting its numbers or writing its offsets.
+    /// Flushes and returns the sink, without correcting the header or writing the offsets.
     pub(crate) fn end(mut self) -> Result<W> {
         self.sink.flush().map_err(Error::of_output)?;
         Ok(self.sink)
@@ -129,8 +131,8 @@ pub(crate) fn copy(mut source: &File, range: Range<u64>, sink: &mut AtomicFile) 
 }
 
 impl<W: Write + Seek> ContainerWriter<W> {
-    /// Ends the file: fills in the offsets, and corrects the header if its numbers have changed. The remaining entries
-    /// of the table are spare offsets for appending.
+    /// Ends the file: writes the offsets, and corrects the header if its numbers were wrong. Unused
+    /// table entries remain as spare entries for appending.
     pub(crate) fn finish(mut self, chunk_size: Option<u32>, last_chunk: Option<u32>) -> Result<W> {
         let (nchunks, entries) = (self.nchunks(), self.header.offsets_len());
         let header = Header {
@@ -151,7 +153,8 @@ impl<W: Write + Seek> ContainerWriter<W> {
         self.end()
     }
 
-    /// Overwrites earlier bytes, and returns to the end.
+    /// Overwrites bytes at an earlier position in the file, and then moves the sink back to the
+    /// end.
     fn write_at(&mut self, position: u64, bytes: &[u8]) -> Result<()> {
         let distance = i64::try_from(self.position - position).unwrap_or(i64::MAX);
         let mut write = || {
@@ -184,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Parses the header, and the offsets after it.
+    /// Parses a file without a metadata section, and returns its header and table of offsets.
     fn parts(file: &[u8]) -> (Header, Vec<i64>) {
         let header = Header::parse(file, crate::Strictness::Strict, &mut Vec::new()).unwrap();
         let table = &file[32..32 + 8 * usize::try_from(header.offsets_len()).unwrap()];

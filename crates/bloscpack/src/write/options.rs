@@ -11,8 +11,8 @@ use crate::parallel;
 use crate::write::chunk_encoder::Recipe;
 use crate::{Checksum, ChunkSize};
 
-/// The default compressor: the default of the original program if this build has that compressor,
-/// otherwise lz4.
+/// The default compressor: blosclz, like the original program, if this build supports it, and lz4
+/// otherwise.
 pub(crate) const COMPRESSOR: Compressor =
     if cfg!(feature = "c-blosc") { Compressor::Blosclz } else { Compressor::Lz4 };
 pub(crate) const LEVEL: u8 = 7;
@@ -87,9 +87,9 @@ impl WriteOptions {
         version: Version;
         /// Sets the compressor.
         compressor: Compressor;
-        /// Sets the level, 0 (stored) to 9 (smallest).
+        /// Sets the compression level, from 0 (not compressed) to 9 (smallest).
         level: u8;
-        /// Sets the shuffle.
+        /// Sets whether bytes or bits are shuffled before compression.
         shuffle: Shuffle;
         /// Sets the size of an element in bytes, 1 to 255.
         typesize: u32;
@@ -99,8 +99,8 @@ impl WriteOptions {
         checksum: Checksum;
         /// Sets whether a table of offsets is written.
         offsets: bool;
-        /// Sets the number of spare offsets, and thus of chunks that can be appended. Larger values
-        /// are reduced to the maximum of the format.
+        /// Sets the number of spare offsets, and thus of chunks that can be appended. Values above
+        /// the maximum of the format are reduced to it. Default: ten per chunk.
         max_app_chunks: u64 => Some(max_app_chunks);
         /// Sets the metadata, which can be any JSON value.
         metadata: &Value => Some(to_text(metadata).into());
@@ -111,7 +111,7 @@ impl WriteOptions {
         threads: usize => threads.max(1);
     }
 
-    /// Checks all options. Returns the parameters of chunks, and the metadata section.
+    /// Checks all options. Returns the parameters for storing chunks, and the metadata section.
     pub(crate) fn check(&self) -> Result<(Recipe, Vec<u8>)> {
         let version = self.version;
         let not_here =
@@ -137,7 +137,7 @@ impl WriteOptions {
         Ok((Recipe::new(compressor, level, shuffle, typesize, checksum)?, section))
     }
 
-    /// Returns the header for data with this division into chunks.
+    /// Returns the header of a file whose data is divided into chunks as in `chunking`.
     pub(crate) fn header(&self, chunking: Chunking) -> Result<Header> {
         let has_room = self.offsets && self.version == Version::V3;
         let room = chunking.max_app_chunks(self.max_app_chunks);
@@ -151,8 +151,8 @@ impl WriteOptions {
         })
     }
 
-    /// Returns the header for data of unknown length. It states no number of chunks, and there are
-    /// no offsets.
+    /// Returns the header of a stream of unknown length, which has no table of offsets, and states
+    /// neither the number of chunks nor the size of the last one.
     pub(crate) fn stream_header(&self) -> Result<Header> {
         Ok(Header {
             version: self.version,

@@ -18,9 +18,10 @@ use crate::{Progress, WriteOptions};
 /// The number of bytes to read at a time.
 pub(crate) const PIECE: usize = 1 << 20;
 
-/// Packs bytes to a sink without copying them, and returns the sink, positioned at the end of the file. `progress` is
-/// called for each compressed chunk with the number of its bytes. The sink must be [`Send`], because the threads that
-/// compress the chunks also write them, one at a time.
+/// Packs bytes to a sink without copying them, and returns the sink, positioned at the end of the
+/// file. `progress` is called for each compressed chunk with the length of its uncompressed data.
+/// The sink must be [`Send`], because the threads that compress the chunks also write them, one at
+/// a time.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -44,7 +45,7 @@ pub fn pack_slice<W: Write + Seek + Send>(
     progress: Option<Progress<'_>>,
 ) -> Result<W> {
     let store = |recipe: &Recipe, range: Range<u64>, _: &mut Vec<u8>, stored: &mut Vec<u8>| {
-        // The range is within the data, so its ends fit into a `usize`.
+        // The range is within `data`, so its bounds fit into a `usize`.
         let [start, end] = [range.start, range.end].map(|end| usize::try_from(end).unwrap_or(0));
         recipe.store(&data[start..end], stored)
     };
@@ -149,11 +150,11 @@ pub fn pack_file(
 }
 
 /// Packs all data from a reader, such as a pipe, into `output`, which is created only once it is
-/// complete. `progress` is called with the number of bytes read.
+/// complete. `progress` is called with the number of bytes read since the last call.
 ///
-/// The length of the table of offsets is known only at the end. Therefore the chunks are first
-/// written to a temporary file, and then copied after the table, within the kernel if the system
-/// supports this.
+/// The length of the table of offsets is known only at the end. Therefore, the chunks are first
+/// written to a temporary file. Then they are copied to `output` after the table, within the kernel
+/// if the system supports this.
 ///
 /// ```
 /// use bloscpack::{Reader, WriteOptions, pack_reader};
@@ -209,7 +210,7 @@ fn commit(file: AtomicFile) -> Result<()> {
     file.commit().map_err(Error::of_output)
 }
 
-/// Passes all data from `reader` to `take`, in pieces.
+/// Passes all data from `reader` to `take`, in pieces of at most [`PIECE`] bytes.
 pub(crate) fn read_pieces(
     reader: &mut dyn Read,
     mut take: impl FnMut(&[u8]) -> Result<()>,
@@ -225,7 +226,7 @@ pub(crate) fn read_pieces(
     }
 }
 
-/// Calls `progress` with a number of bytes, unless it is `None`.
+/// Calls `progress`, if there is one, with a number of processed bytes.
 pub(crate) fn report(progress: Option<Progress<'_>>, bytes: u64) {
     if let Some(progress) = progress {
         progress(bytes);
@@ -252,8 +253,9 @@ fn pack<W: Write + Seek + Send>(
     container.finish(Some(chunking.chunk_size), Some(chunking.last_chunk))
 }
 
-/// Compresses all chunks of data on several threads, and passes them to `put` in order. `store` is
-/// called with the range of a chunk, a buffer to read into, and a buffer for the stored chunk.
+/// Compresses all chunks on several threads, and passes the stored chunks to `put` in order.
+/// `store` must compress a chunk; its arguments are the range of the chunk in the data, a buffer to
+/// read the data into, and a buffer for the stored chunk.
 pub(crate) fn store_chunks(
     chunking: Chunking,
     threads: usize,

@@ -17,7 +17,7 @@ use crate::{Progress, WriteOptions};
 /// The file has no offsets, whatever the options say. If the length of the data is also unknown,
 /// the header states an unknown number of chunks (-1), and readers continue to the end of the file.
 /// **The original program does not**: it treats such a file as empty. For data of known length, use
-/// [`with_len`](Self::with_len), which every reader can read.
+/// [`with_len`](Self::with_len): every reader can read the resulting file.
 ///
 /// ```
 /// use std::io::Write;
@@ -71,7 +71,7 @@ impl<W: Write> StreamWriter<W> {
     }
 
     /// Writes all data from a reader, such as a pipe. `progress` is called with the number of bytes
-    /// read.
+    /// read since the last call.
     ///
     /// ```
     /// use bloscpack::{Reader, StreamWriter, WriteOptions};
@@ -95,7 +95,8 @@ impl<W: Write> StreamWriter<W> {
         read_pieces(reader, |piece| self.put(piece, progress))
     }
 
-    /// Writes all bytes of a source. `progress` is called with the number of bytes read.
+    /// Writes all bytes of a source. `progress` is called with the number of bytes read since the
+    /// last call.
     ///
     /// # Errors
     ///

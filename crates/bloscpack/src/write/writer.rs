@@ -9,9 +9,11 @@ use crate::format::{Chunking, Header, Version};
 use crate::write::batch::Filling;
 use crate::write::container::ContainerWriter;
 
-/// The maximum number of stored bytes to keep in memory until the number of chunks is known.
+/// The maximum number of stored bytes that are kept in memory while the number of chunks is
+/// unknown.
 const MAX_KEPT: usize = 16 << 20;
-/// The minimum number of spare entries in a table of offsets if the number of chunks is unknown.
+/// The minimum number of spare entries in a table that is written before the number of chunks is
+/// known.
 const MIN_ENTRIES: u64 = 1 << 16;
 
 /// Packs data that arrives piece by piece to a sink that can seek.
@@ -22,11 +24,12 @@ const MIN_ENTRIES: u64 = 1 << 16;
 ///
 /// For data of known length, use [`with_len`](Self::with_len). Otherwise, the length of the table
 /// of offsets must be chosen before the number of chunks is known. Up to 16 MiB of stored chunks
-/// are kept in memory, so that small files are the same as with a known length. After that, the
-/// table gets spare entries: ten times as many as there are chunks so far, unless
-/// [`max_app_chunks`](crate::WriteOptions::max_app_chunks) is set, but at least 65,536. When the
-/// table is full, the next chunk fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace). There is
-/// no such limit without offsets, nor for [`pack_reader`](crate::pack_reader).
+/// are kept in memory, so that small files are the same as with a known length. If there are more,
+/// the writer chooses the number of spare entries:
+/// [`max_app_chunks`](crate::WriteOptions::max_app_chunks) or, by default, ten times the number of
+/// chunks so far, but at least 65,536. Once the table is full, writing the next chunk fails with
+/// [`NotEnoughSpace`](ErrorKind::NotEnoughSpace). There is no such limit without offsets, nor for
+/// [`pack_reader`](crate::pack_reader).
 ///
 /// ```
 /// use std::io::{Cursor, Write};
@@ -44,10 +47,11 @@ pub struct Writer<W> {
     output: Output<W>,
 }
 
-/// Keeps chunks in memory until the header can be written, and then writes them to the sink.
+/// Keeps chunks in memory until the length of the table is chosen, and writes them to the sink
+/// after that.
 struct Output<W> {
     options: WriteOptions,
-    /// The sink and the metadata section, until the first bytes are written.
+    /// The sink and the metadata section; `None` once the header has been written.
     waiting: Option<(W, Vec<u8>)>,
     kept: Vec<u8>,
     lens: Vec<u64>,
@@ -96,11 +100,12 @@ impl<W: Write + Seek> Writer<W> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Output`] if the sink cannot be written, with [`ErrorKind::InvalidOption`] if there was
-    /// less data than [`with_len`](Self::with_len) announced, and with [`ErrorKind::NotEnoughSpace`] if the table of
-    /// offsets is full. Fails with [`ErrorKind::NotInVersion`] if a long file of unknown length is to have offsets in
-    /// version 2, which has no spare entries. Also fails if an earlier write failed, because the file then lacks a
-    /// chunk.
+    /// Fails with [`ErrorKind::Output`] if the sink cannot be written, with
+    /// [`ErrorKind::InvalidOption`] if there was less data than [`with_len`](Self::with_len)
+    /// announced, and with [`ErrorKind::NotEnoughSpace`] if the table of offsets is full. Fails
+    /// with [`ErrorKind::NotInVersion`] if the data is long and of unknown length, but the options
+    /// ask for offsets in version 2, which has no spare entries. Also fails if an earlier write
+    /// failed, because the file then lacks a chunk.
     pub fn finish(mut self) -> Result<W> {
         let output = &mut self.output;
         self.filling.end(|stored| output.put(stored))?;
@@ -137,8 +142,8 @@ impl<W: Write + Seek> Output<W> {
         Ok(())
     }
 
-    /// Returns the header for an unknown number of chunks. Its table is long, and the number of
-    /// chunks is corrected at the end.
+    /// Returns a header for an unknown number of chunks, whose table has many more entries than
+    /// there are chunks so far. The number of chunks is corrected at the end.
     fn header_of_many(&self) -> Result<Header> {
         let options = &self.options;
         if options.version != Version::V3 {
@@ -154,7 +159,7 @@ impl<W: Write + Seek> Output<W> {
     fn finish(mut self, chunking: Chunking) -> Result<W> {
         self.begin(self.options.header(chunking)?)?;
         let container =
-            self.container.ok_or_else(|| io::Error::other("the file was not started"))?;
+            self.container.ok_or_else(|| io::Error::other("the header was not written"))?;
         container.finish(Some(chunking.chunk_size), Some(chunking.last_chunk))
     }
 }
@@ -220,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn long_data_of_unknown_length_gets_at_least_65536_table_entries() {
+    fn the_table_for_long_data_of_unknown_length_has_at_least_65536_entries() {
         let options = options().level(0).chunk_size(ChunkSize::Bytes(64 << 10));
         let data = data(17 << 20);
         let mut writer = Writer::new(sink(), &options).unwrap();

@@ -1,4 +1,4 @@
-//! Checks that every way of reading an array returns the recorded properties.
+//! Checks that every way of reading an array returns the same elements.
 
 use std::io::Cursor;
 
@@ -7,7 +7,7 @@ use bloscpack::array::{Array, ArrayInfo, Datatype, Order, Slice, pack_npy};
 use bloscpack::{Reader, Result, UnpackOptions, WriteOptions};
 use serde_json::{Value, json};
 
-/// Returns the properties of an array, in the form in which they are recorded.
+/// Returns the properties of an array as JSON, in the form used in the lists of cases.
 pub(crate) fn facts(array: &Array<'_>) -> Value {
     json!({
         "descr": descr(array.datatype()),
@@ -17,7 +17,8 @@ pub(crate) fn facts(array: &Array<'_>) -> Value {
     })
 }
 
-/// Returns the type as a string, or as a list of fields with name, type, shape and padding.
+/// Returns a datatype as JSON: a scalar type as a string, and a record as a list of its fields and
+/// padding.
 fn descr(dtype: &Datatype) -> Value {
     let Some(record) = dtype.as_record() else { return json!(dtype.to_string()) };
     let mut fields = Vec::new();
@@ -48,7 +49,8 @@ fn field_descr(field: &Field) -> Value {
     }
 }
 
-/// Reads the array as a whole, as a `.npy` file, after packing it again, and row by row.
+/// Compares the array with `data` when it is read as a whole, written as a `.npy` file, packed
+/// again, read row by row, and reversed twice.
 pub(crate) fn every_way_gives(array: &Array<'_>, data: &[u8]) -> Result<Result<(), String>> {
     let bytes = array.read_bytes()?;
     if array.order() == Order::C && bytes != data {

@@ -1,6 +1,6 @@
-//! The corpus: files from every version of the original program, and hostile files, each with the
-//! expected result of reading it. The README of the corpus describes the fields of `golden.json`
-//! and `hostile.json`.
+//! Tests with the corpus: files from every version of the original program, and hostile files, each
+//! with the expected result of reading it. The README of the corpus describes the fields of
+//! `golden.json` and `hostile.json`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,8 @@ use crate::runner;
 
 #[test]
 fn corpus_files_are_read_as_recorded() {
-    // The data of a valid file must be readable, even in strict mode unless the file has a
-    // diagnostic.
+    // The data of these files must be readable in lenient mode. In strict mode, it must be readable
+    // unless verification reports damage.
     run("golden.json", 109, |case| {
         let status = case["verify"].as_u64().unwrap_or(0);
         case["unpack"] = json!(["good"]);
@@ -33,7 +33,8 @@ fn hostile_corpus_files_are_read_as_recorded() {
     });
 }
 
-/// Runs the cases of a list. `completed` adds the fields of our own list to a case.
+/// Runs the `count` cases of a list in the corpus. `completed` adds the fields to a case that our
+/// own lists have.
 fn run(list: &str, count: usize, completed: fn(&mut Value)) {
     let Some(corpus) = testdata::corpus() else { return };
     let folder = corpus.join("bloscpack");
@@ -50,7 +51,8 @@ fn run(list: &str, count: usize, completed: fn(&mut Value)) {
     runner::run(&folder.join(list), files.iter().map(PathBuf::as_path).zip(&cases));
 }
 
-/// Generates the case that is too large to store: a match whose length would overflow an `i32`.
+/// Writes the file of the only case that is too large for the corpus, and returns its path. Its
+/// Blosc stream has a match whose length would overflow an `i32`.
 fn generate(folder: &Path, case: &Value) -> PathBuf {
     assert_eq!(case["generate"], "blosclz_overflow");
     let mut stream = b"\x03abcd\xe0".to_vec();

@@ -1,5 +1,5 @@
-//! Tests that golden files are read with the recorded results: our own files, the corpus if it is
-//! present, and the files that the Python reference has written for `cargo xtask interop`.
+//! Tests that golden files are read with the recorded results. The files are our own, those of the
+//! corpus, if it is present, and those that the Python reference writes for `cargo xtask interop`.
 
 mod arrays;
 mod corpus;
@@ -14,7 +14,7 @@ fn our_own_files_are_read_as_recorded() {
     list(&testdata::path("bloscpack/expected.json"));
 }
 
-/// `cargo xtask interop` writes the files and names their folder in `SCIBIN_INTEROP`.
+/// `cargo xtask interop` writes these files, and sets `SCIBIN_INTEROP` to the path of their folder.
 #[test]
 fn files_of_the_python_reference_are_read_as_recorded() {
     if let Some(folder) = testdata::interop_folder() {

@@ -6,11 +6,13 @@ use bloscpack::change::{AppendOptions, RewriteOptions, append, rewrite};
 use bloscpack::format::Version;
 use bloscpack::{OpenOptions, Reader, Result, Strictness};
 
-/// Rewrites the file as version 3 and, without metadata, as version 2, and appends to it.
+/// Rewrites the file as version 3, and without metadata as version 2, appends to it, and compares
+/// the data of each result with `data`.
 pub(crate) fn every_rewrite_gives(file: &Reader, data: &[u8]) -> Result<Result<(), String>> {
     let strict = OpenOptions::new().strictness(Strictness::Strict);
     let v3 = RewriteOptions::new().version(Version::V3);
-    // Rewriting keeps invalid metadata as it is.
+    // Open the result with the options of the file, not strictly, because rewriting keeps invalid
+    // metadata unchanged.
     let bytes = rewrite(file, Cursor::new(Vec::new()), &v3)?.into_inner();
     if file.options().from_bytes(bytes)?.read_all()? != data {
         return Ok(Err("version 3: other bytes".to_owned()));
@@ -20,8 +22,8 @@ pub(crate) fn every_rewrite_gives(file: &Reader, data: &[u8]) -> Result<Result<(
     if strict.from_bytes(bytes)?.read_all()? != data {
         return Ok(Err("version 2: other bytes".to_owned()));
     }
-    // Append only without metadata, which could describe an array, and with chunks of the same
-    // size.
+    // Append only to a file without metadata, because the metadata could describe an array, and
+    // only if all chunks have the same size.
     let bytes = rewrite(file, Cursor::new(Vec::new()), &v3.without_metadata())?.into_inner();
     if strict.from_bytes(bytes.clone())?.header().chunk_size.is_none() {
         return Ok(Ok(()));

@@ -1,5 +1,6 @@
-//! Running cases: each file is read in lenient and strict mode, verified, and compared with its
-//! case. The README of `testdata` describes the fields; absent fields are not compared.
+//! Running cases, each of which consists of a file and the expected results. The file is read in
+//! lenient and strict mode, verified and recovered, and all results are compared. The README of
+//! `testdata` describes the fields of a case. Absent fields are not compared.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -19,11 +20,11 @@ use crate::arrays;
 use crate::rewriting::every_rewrite_gives;
 use crate::ways::every_way_gives;
 
-/// The maximum time for a case.
+/// The maximum time that a case may take.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
-/// Runs the cases, each of which is a file and its expected result. Fails with a list of all cases
-/// that differ.
+/// Runs the cases, each of which is a path and the expected results. Panics with a list of all
+/// cases whose results differ.
 pub(crate) fn run<'a>(list: &Path, cases: impl Iterator<Item = (&'a Path, &'a Value)>) {
     let (mut count, mut failures) = (0, Vec::new());
     for (path, ours) in cases {
@@ -59,7 +60,7 @@ fn check(path: &Path, ours: &Value) -> Result<(), String> {
         if ours["unpack"] == json!(["good"]) {
             let data = file.read_all().map_err(text)?;
             every_way_gives(&file, &data).map_err(text)??;
-            // Appended data is compressed like the file, which may need the C library.
+            // Appending uses the compressor of the file, for which the C library may be needed.
             if cfg!(feature = "c-blosc") {
                 every_rewrite_gives(&file, &data).map_err(text)??;
             }
@@ -68,8 +69,8 @@ fn check(path: &Path, ours: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Unpacks the file, and compares the outcome with the outcomes that the case allows. The data of a
-/// valid file must match exactly.
+/// Unpacks the file, and compares the outcome with the outcomes that the case allows: `good`, if
+/// the data must match exactly, `empty`, `error` or `any`.
 fn outcome(path: &Path, options: &OpenOptions, ours: &Value, mode: &str) -> Result<(), String> {
     let allowed = &ours[mode];
     let is = |outcome: &str| allowed.as_array().is_some_and(|all| all.contains(&outcome.into()));
@@ -90,7 +91,7 @@ fn unpack(path: &Path, options: &OpenOptions) -> Result<Vec<u8>> {
     Ok(data)
 }
 
-/// Returns `true` if the kind of an error is in the list, or if there is no list.
+/// Returns `true` if the kind of an error is in the list `class`, or if `class` is not a list.
 fn fits(error: &Error, class: &Value) -> bool {
     let debug = format!("{:?}", error.kind());
     let name = debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
@@ -101,7 +102,7 @@ fn fits(error: &Error, class: &Value) -> bool {
     })
 }
 
-/// Compares the status and the diagnostics of a deep check.
+/// Verifies the file, and compares the status and the codes of the diagnostics.
 fn check_verify(path: &Path, ours: &Value) -> Result<(), String> {
     let source = FileSource::open(path).map_err(|error| error.to_string())?;
     let report = verify_source(source, &OpenOptions::new(), &VerifyOptions::new());
@@ -128,7 +129,7 @@ fn check_verify(path: &Path, ours: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Compares the data that recovery salvages from a damaged file.
+/// Recovers the file, and compares the recovered data.
 fn check_recovered(path: &Path, ours: &Value) -> Result<(), String> {
     let Some(expected) = ours.get("recovered_sha256") else { return Ok(()) };
     let recovered = || -> Result<Vec<u8>> {
@@ -159,7 +160,8 @@ fn check_facts(file: &Reader, ours: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads the array of the case in every way, or expects an error that the case allows.
+/// Reads the array in every way and compares it, or checks that reading it fails with an error that
+/// the case allows.
 fn check_array(file: &Reader, ours: &Value) -> Result<(), String> {
     let array = match file.array() {
         Ok(array) if ours.get("array_error").is_none() => array,
@@ -181,7 +183,8 @@ fn check_array(file: &Reader, ours: &Value) -> Result<(), String> {
     arrays::every_way_gives(&array, &data).map_err(text)?
 }
 
-/// Returns the content of the header and the layout, in the form in which it is recorded.
+/// Returns the properties of the header, the layout and the chunks as JSON, in the form used in the
+/// lists of cases.
 fn facts(file: &Reader) -> Result<Value> {
     let chunks = file.chunks();
     let codec = |index| file.chunk_header(index).map(|header| header.codec().name());

@@ -1,4 +1,4 @@
-//! Writing files that are changed after packing, or not written in one go.
+//! Writing files that are changed after packing, or whose data arrives piece by piece.
 
 use std::fs;
 use std::io::{Cursor, Write};
@@ -21,7 +21,7 @@ use super::data::Random;
 
 const ROUNDS: u32 = 12;
 
-/// A file with several chunks, its data, and its metadata.
+/// The data, metadata and options of a file with several chunks.
 struct Case {
     plain: Vec<u8>,
     chunk_size: u32,
@@ -49,7 +49,8 @@ impl Case {
     }
 }
 
-/// Writes files with every way of changing and writing a file, several times each.
+/// Changes or writes files in each of the [`WAYS`], and appends rows to arrays. Each is repeated
+/// [`ROUNDS`] times with random data.
 pub(crate) fn write_changed(folder: &mut Folder, random: &mut Random) {
     let path = folder.path.join("changing");
     for round in 0..ROUNDS {
@@ -128,7 +129,7 @@ fn recover_cut(case: &mut Case, path: &Path, _: &mut Random) {
     let mut file = case.pack();
     file.pop();
     recover_to(path, file, &RecoverOptions::new());
-    // Without a checksum, the last byte of the file is part of the last chunk.
+    // The missing byte is part of the last chunk or of its digest, so the last chunk is lost.
     let whole = case.plain.len().div_ceil(case.chunk_size as usize) - 1;
     case.plain.truncate(whole * case.chunk_size as usize);
 }
@@ -160,7 +161,7 @@ fn read_pipe(case: &mut Case, path: &Path, _: &mut Random) {
     pack_reader(&mut &case.plain[..], path, &case.options, None).expect("packing succeeds");
 }
 
-/// Appends rows to an array, in place and through a new file.
+/// Appends rows to an array, first in place and then by replacing the file.
 fn append_rows(folder: &mut Folder, path: &Path, round: u32, random: &mut Random) {
     let dtype = random.pick(&["'<f8'", "'>i4'", "'<U70'", "[('a', '|S1'), ('b', '<f8')]"]);
     let parsed = Datatype::parse(dtype).expect("the dtype is valid");

@@ -19,7 +19,7 @@ impl Random {
         self.0
     }
 
-    /// Returns a number below `end`.
+    /// Returns a random number below `end`.
     pub(crate) fn below(&mut self, end: u32) -> u32 {
         let high = u32::try_from(self.next() >> 32).unwrap_or_default();
         high % end
@@ -29,7 +29,8 @@ impl Random {
         items[self.below(items.len().try_into().unwrap_or(u32::MAX)) as usize]
     }
 
-    /// Returns data of one of several kinds, which compress differently.
+    /// Returns `size` bytes of data of a random kind, such as smooth numbers, zeros or noise. The
+    /// kinds compress differently.
     pub(crate) fn data(&mut self, size: u32) -> Vec<u8> {
         let (count, size) = (size / 8 + 1, size as usize);
         let smooth = |i: u32| (f64::from(i) / 50.0).sin() * 100.0;
@@ -46,7 +47,7 @@ impl Random {
         data
     }
 
-    /// Returns a JSON value, or `None`.
+    /// Returns a random JSON value, or `None` for a file without metadata.
     pub(crate) fn metadata(&mut self) -> Option<Value> {
         match self.below(6) {
             0 => Some(

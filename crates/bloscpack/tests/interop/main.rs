@@ -1,5 +1,5 @@
-//! Writes files with every option, which the Python reference then reads: `cargo xtask interop`
-//! sets the folder in `SCIBIN_INTEROP`, runs this test, and then runs `check.py`.
+//! Writes files with every option for the Python reference to read. `cargo xtask interop` sets
+//! `SCIBIN_INTEROP` to a folder, runs this test, and then runs `check.py`, which reads the files.
 
 mod changed;
 mod data;
@@ -29,7 +29,7 @@ fn write_files_for_the_reference() {
     folder.finish();
 }
 
-/// A folder of files, and the expected content of each file for the checker.
+/// A folder of files, and the list of their expected properties for `check.py`.
 struct Folder {
     path: PathBuf,
     cases: Vec<Value>,
@@ -111,8 +111,8 @@ fn write_files(folder: &mut Folder, random: &mut Random) {
     }
 }
 
-/// Writes files without a number of chunks. The reference treats them as empty, so their chunks are
-/// checked instead.
+/// Writes files whose headers do not state the number of chunks. The reference treats such files as
+/// empty, so `check.py` checks their chunks instead.
 fn write_streams(folder: &mut Folder, random: &mut Random) {
     for number in 0..10 {
         let size = random.below(100_000);
@@ -125,10 +125,10 @@ fn write_streams(folder: &mut Folder, random: &mut Random) {
     }
 }
 
-/// Writes files that are appended to once or three times. With the defaults of the original
-/// program, the result must equal the result of the original program. The original must be able to
-/// read all other results: with options that only our program takes from the file, and without
-/// offsets, where the original cannot append.
+/// Writes files, and appends to each of them once or three times. If a file was packed with the
+/// default compressor and shuffle and has offsets, the result must equal the result of the original
+/// program. Otherwise, the original program must be able to read the result: it appends with its
+/// own defaults, and cannot append to files without offsets.
 fn append_to_files(folder: &mut Folder, random: &mut Random) {
     for number in 0..60 {
         let name = format!("appended_{number}");

@@ -1,4 +1,4 @@
-//! Tests of the cost of reading: the bytes that are read and decoded.
+//! Tests of the cost of reading: which bytes are read, checked and decoded.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,7 @@ use binio::ReadAt;
 use binio::source::ReadLog;
 use bloscpack::{OpenOptions, Reader, Verify};
 
-/// A source that changes while it is read, which no file should do.
+/// A source whose bytes a test can change after the file was opened.
 struct Changing(Mutex<Vec<u8>>);
 
 impl Changing {

@@ -19,7 +19,7 @@ fn bytes() -> Vec<u8> {
     bloscpack::pack_to_vec(&super::data(LEN), &options).unwrap()
 }
 
-/// Reads the metadata and a range of the data, and verifies the file.
+/// Verifies the file, checks its metadata, and returns a range of its data.
 fn read(file: &Reader) -> Result<Vec<u8>> {
     assert_eq!(file.metadata()?.unwrap().json()?, json!({"a": [1, 2]}));
     let report = verify(file, &VerifyOptions::new().threads(2))?;
@@ -55,7 +55,7 @@ fn memory_files_maps_and_streams_return_the_same_data() {
     }
 }
 
-/// Opens a file whose reads are recorded.
+/// Opens a file through a source that records all reads.
 fn logged(bytes: Vec<u8>) -> (Reader, Arc<ReadLog<Bytes>>) {
     let log = Arc::new(ReadLog::new(Bytes::from(bytes)));
     (Reader::from_source(Arc::clone(&log) as Arc<dyn ReadAt>).unwrap(), log)
@@ -89,7 +89,7 @@ fn the_chunks_of_a_range_are_announced_together_before_they_are_read() {
 
 #[test]
 fn a_failing_source_is_reported_as_an_io_error_instead_of_damage() {
-    // Everything but the last chunk is available.
+    // All reads succeed, except for reads of the last chunk.
     let bytes = Bytes::from(bytes());
     let last = Reader::from_bytes(bytes.clone()).unwrap().chunks()[9].offset + 16;
     let source = FailingSource::new(bytes, last);

@@ -209,7 +209,10 @@ fn more_chunks_than_the_header_states_are_reported_as_damage() {
             let output = folder.run(arguments);
             assert_eq!(status(&output), 1, "{count} chunks, {arguments:?}");
             let text = stdout(&output) + &stderr(&output);
-            assert!(text.contains("but another follows the last"), "{arguments:?}: {text}");
+            assert!(
+                text.contains("but another chunk follows the last one"),
+                "{arguments:?}: {text}"
+            );
         }
         assert_eq!(folder.names(), ["a", "a.blp", "b.blp"]);
         folder.done(&["bloscpack", "recover", "b.blp", "-o", "c.blp"]);

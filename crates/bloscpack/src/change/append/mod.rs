@@ -68,9 +68,9 @@ impl AppendOptions {
     binio::setters! {
         /// Sets the compressor.
         compressor: Compressor => Some(compressor);
-        /// Sets the level, 0 to 9.
+        /// Sets the compression level, from 0 (not compressed) to 9 (smallest).
         level: u8;
-        /// Sets the shuffle.
+        /// Sets whether bytes or bits are shuffled before compression.
         shuffle: Shuffle => Some(shuffle);
         /// Sets the size of an element in bytes, 1 to 255.
         typesize: u32 => Some(typesize);
