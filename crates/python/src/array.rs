@@ -89,16 +89,16 @@ impl Array {
         Self(Box::new(array))
     }
 
-    /// Runs a call detached from the interpreter. The call runs in the pool if `pays` is set or the
+    /// Runs a call detached from the interpreter. The call runs in the pool if `in_pool` is set or the
     /// array needs the pool.
     fn run<T: Send>(
         &self,
         py: Python<'_>,
-        pays: bool,
+        in_pool: bool,
         call: impl FnOnce(&dyn LazyArray) -> Result<T, Failure> + Send,
     ) -> PyResult<T> {
         let array = &*self.0;
-        py.detach(|| install_if(pays || array.needs_pool(), || call(array)))
+        py.detach(|| install_if(in_pool || array.needs_pool(), || call(array)))
             .map_err(|failure| failure.raise(py, array.path()))
     }
 

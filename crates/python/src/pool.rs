@@ -44,9 +44,9 @@ where
     Ok(current()?.threads.install(work)?)
 }
 
-/// Runs `work` in the pool if `pays` is set, or else on this thread.
+/// Runs `work` in the pool if `in_pool` is set, or else on this thread.
 pub(crate) fn install_if<T, E>(
-    pays: bool,
+    in_pool: bool,
     work: impl FnOnce() -> Result<T, E> + Send,
 ) -> Result<T, Failure>
 where
@@ -54,7 +54,7 @@ where
     E: Send,
     Failure: From<E>,
 {
-    if pays { install(work) } else { Ok(work()?) }
+    if in_pool { install(work) } else { Ok(work()?) }
 }
 
 fn current() -> Result<Arc<Pool>, Failure> {
