@@ -25,15 +25,15 @@ import numpy as np
 
 import scibin.asdf
 
-# The length of a turn in seconds, in which a short call is repeated. A single call after the other
-# side's turn would measure how much of the caches the other side has left.
+# The minimum length of a turn in seconds. A short call is repeated for this time, because the other
+# package has displaced our data from the caches, which would slow down a single call.
 TURN = 0.05
 
 Row = tuple[str, float, Callable[[], object], Callable[[], object]]
 
 
 def rows(folder: Path) -> Iterator[Row]:
-    """Yield the name of each row, the goal, our function, and that of the other package."""
+    """Yield the rows: the name, the goal, our function, and the other package's function."""
     image = np.random.default_rng(0).normal(size=(256, 256)).astype("float32")
     scibin.asdf.write(folder / "image.asdf", {"image": image})
     yield (
@@ -143,7 +143,7 @@ def _sum_asdf(paths: list[Path]) -> object:
 
 
 def measure(row: Row, rounds: int) -> str:
-    """Return the line of a row."""
+    """Measure both functions of a row, and return its line of the table."""
     name, goal, ours, theirs = row
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds + 1):

@@ -1,8 +1,8 @@
 //! Lazy arrays, which all formats share.
 //!
-//! A format implements [`LazyArray`]. The class [`Array`] makes it available to Python, where `scibin._array.NDArray`
-//! adds indexing as in numpy. Elements are read into memory allocated by numpy, so that numpy's own constructor handles
-//! every type, shape and byte order.
+//! A format implements [`LazyArray`]. The class [`Array`] makes it available to Python, where
+//! `scibin._array.NDArray` adds indexing as in numpy. Elements are read into memory that numpy has
+//! allocated, so numpy itself handles every type, shape and byte order.
 
 use binio::array::{ByteOrder, Datatype, Slice, Strided};
 use bytes::Bytes;
@@ -17,8 +17,8 @@ use crate::pool::{LARGE, install_if};
 
 /// A view of an array in a file. Creating a view does not read any elements.
 ///
-/// Methods that can fail may read the file, so they are called detached from the interpreter. The others only return
-/// properties.
+/// Methods that return a `Result` may read the file, so they are called detached from the
+/// interpreter. All other methods only return properties.
 pub(crate) trait LazyArray: Send + Sync {
     /// The type of the elements.
     fn datatype(&self) -> &Datatype;
@@ -31,10 +31,11 @@ pub(crate) trait LazyArray: Send + Sync {
         false
     }
 
-    /// Returns `true` if even small reads may use rayon, because the data may be compressed.
+    /// Returns `true` if even small reads may use rayon. This is the case if the data may be
+    /// compressed.
     fn needs_pool(&self) -> bool;
 
-    /// The path of the file, for messages.
+    /// The path of the file for messages, or `None` if the file has no path.
     fn path(&self) -> Option<&str>;
 
     /// The maximum size in bytes of an array that may be read, according to the limits of the file.
@@ -43,7 +44,8 @@ pub(crate) trait LazyArray: Send + Sync {
     /// Returns a view of a part of the array.
     fn part(&self, part: Part) -> Result<Box<dyn LazyArray>, Failure>;
 
-    /// Fills a buffer, which must have exactly the size of the array, with the elements in C order.
+    /// Fills `out`, which must have exactly the size of the array, with the elements in C order.
+    /// `numbers` is the byte order of the result.
     fn read_into(&self, out: &mut [u8], numbers: ByteOrder) -> Result<(), Failure>;
 
     /// Returns the bytes from the first to the last element, without copying them if they are in memory, and the layout
@@ -89,8 +91,8 @@ impl Array {
         Self(Box::new(array))
     }
 
-    /// Runs a call detached from the interpreter. The call runs in the pool if `in_pool` is set or the
-    /// array needs the pool.
+    /// Runs a call detached from the interpreter. The call runs in the pool if `in_pool` is `true`,
+    /// or if the array needs the pool.
     fn run<T: Send>(
         &self,
         py: Python<'_>,
@@ -150,8 +152,8 @@ impl Array {
         Ok(Self(self.run(py, false, |array| array.part(Part::Field(name)))?))
     }
 
-    /// Reads the elements in C order into an array of bytes, which must have exactly their size. If `native` is set,
-    /// numbers are converted to the byte order of this machine.
+    /// Reads the elements in C order into an array of bytes, which must have exactly the size of
+    /// the elements. If `native` is `true`, converts numbers to the byte order of this machine.
     fn read_into(
         &self,
         py: Python<'_>,
@@ -180,8 +182,9 @@ impl Array {
         Ok(mask.map(|mask| PyArray1::from_vec(py, mask)))
     }
 
-    /// Returns the number of rows that should be read together, because they are stored in the same unit of data. A row
-    /// is a position along the first axis. The number is at least 1.
+    /// Returns the number of rows that should be read together, so that no unit of stored data is
+    /// decoded more often than necessary. A row is a position along the first axis. The number is
+    /// at least 1.
     fn rows_per_chunk(&self, py: Python<'_>) -> PyResult<u64> {
         let unit = self.run(py, false, |array| array.unit())?;
         let rows = self.0.shape().first().copied().unwrap_or(1).max(1);
@@ -194,7 +197,7 @@ impl Array {
     }
 }
 
-/// Converts a single item of an index.
+/// Converts a single item of a Python index, such as an integer or a slice.
 fn slice(item: &Bound<'_, PyAny>) -> PyResult<Slice> {
     if item.is_none() {
         return Ok(Slice::NewAxis);
@@ -217,8 +220,8 @@ fn slice(item: &Bound<'_, PyAny>) -> PyResult<Slice> {
         .map_err(|_| PyIndexError::new_err(format!("index {index} is out of range")))
 }
 
-/// Converts a bound of a slice. A bound that does not fit into 64 bits is beyond the end of any
-/// axis, so it is clamped.
+/// Converts a bound of a slice, or returns `None` if the bound is absent. A bound that does not fit
+/// into 64 bits is clamped, because every axis ends before it.
 fn bound(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     if value.is_none() {
         return Ok(None);

@@ -38,7 +38,7 @@ struct Details {
     place: Place,
 }
 
-/// The class of the exception.
+/// The class of the exception that the error becomes.
 #[derive(Clone, Debug)]
 enum Kind {
     Format,
@@ -136,7 +136,7 @@ impl Failure {
         Self::new(kind, message)
     }
 
-    /// Sets those attributes of the place that are still unknown, except for the block and the code.
+    /// Sets the offset, line, column and pointer, if they are still unknown.
     pub(crate) fn at(mut self, place: Place) -> Self {
         let inner = &mut self.0.place;
         inner.offset = inner.offset.or(place.offset);
@@ -146,7 +146,7 @@ impl Failure {
         self
     }
 
-    /// Prepends the place at which the error occurred to the message.
+    /// Prepends `place`, which tells where the error occurred, to the message.
     pub(crate) fn context(mut self, place: &str) -> Self {
         self.0.message = format!("{place}: {}", self.0.message);
         self
@@ -181,7 +181,8 @@ impl Failure {
             Kind::Value => return PyValueError::new_err(message),
             Kind::Python(error) => return error.clone_ref(py),
             Kind::System(error) => {
-                // Python chooses the subclass by the error number, and adds the number and the path to the message.
+                // Python chooses the subclass of `OSError` by the error number, and adds the number
+                // and the path to the message.
                 let number = match error.kind() {
                     io::ErrorKind::IsADirectory => error_number(py, "EISDIR").ok(),
                     _ => error.raw_os_error(),
@@ -210,7 +211,7 @@ fn strerror(py: Python<'_>, number: i32) -> PyResult<String> {
     py.import("os")?.call_method1("strerror", (number,))?.extract()
 }
 
-/// Creates an exception of a class in [`MODULE`].
+/// Creates an exception of the class named `class` in [`MODULE`].
 fn format_error(
     py: Python<'_>,
     class: &str,
@@ -233,7 +234,7 @@ fn format_error(
     Ok(PyErr::from_value(class.call((message,), Some(&attributes))?))
 }
 
-/// Creates a copy of an error, because `io::Error` cannot be cloned.
+/// Creates a copy of an I/O error, because `io::Error` cannot be cloned.
 fn copy_of(error: &io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(number) => io::Error::from_raw_os_error(number),
@@ -261,7 +262,8 @@ impl From<binio::Error> for Failure {
 }
 
 impl Failure {
-    /// Converts an error. If the error is contained in another error, `message` is the message of the outer one.
+    /// Converts an error of `binio`. If it is contained in an error of another crate, `message` is
+    /// the message of the outer error.
     pub(crate) fn binio(error: &binio::Error, message: String) -> Self {
         use binio::ErrorKind;
         let place = Place { offset: error.offset(), ..Place::default() };

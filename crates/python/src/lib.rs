@@ -17,8 +17,8 @@
 //!
 //! - A call that may read, decode or wait for a lock runs detached from the interpreter (`Python::detach`), so that
 //!   other Python threads can run. Otherwise, a source written in Python could even cause a deadlock.
-//! - A call that may use rayon runs in [`pool::install`]. If it used rayon's global pool, a forked child process would
-//!   hang forever.
+//! - A call that may use rayon runs in [`pool::install`]. In rayon's global pool, it would hang
+//!   forever in a forked child process.
 //! - All classes are frozen, `Send` and `Sync`, so the module does not need the global interpreter
 //!   lock.
 

@@ -4,11 +4,12 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A limit of a format: the name, and a function that sets the limit.
+/// A limit of a format: its name in Python, and a function that sets it.
 pub(crate) type Known<L> = (&'static str, fn(L, u64) -> L);
 
-/// Returns `limits` with the values from a mapping. Raises `TypeError` for an unknown name, and `ValueError` for a
-/// value that is not a non-negative integer.
+/// Returns `limits` with the values from `mapping`. `known` lists the limits of the format. Raises
+/// `TypeError` for an unknown name, and `ValueError` for a value that is not a non-negative
+/// integer.
 pub(crate) fn read_limits<L>(
     mapping: Option<&Bound<'_, PyDict>>,
     mut limits: L,

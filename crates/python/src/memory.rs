@@ -4,8 +4,8 @@ use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Read-only bytes that a numpy array can share. They belong to a mapped file, to a decoded block, or to a file opened
-/// from `bytes`.
+/// Read-only bytes that a numpy array can share. They may belong to a mapped file, a decoded block,
+/// or a file opened from `bytes`.
 ///
 /// `numpy.asarray(memory)` returns an array of bytes. The array keeps this object alive, and this object keeps the
 /// bytes alive, even after the file has been closed.

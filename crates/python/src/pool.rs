@@ -1,8 +1,8 @@
 //! The pool of threads that the extension uses.
 //!
-//! The pool can be used only in the process that created it, because threads do not survive a fork. A forked child
-//! creates a pool of its own, and leaks the pool of its parent, because dropping that pool would wait for threads that
-//! do not exist.
+//! The pool can be used only in the process that created it, because threads do not survive a fork.
+//! A forked child creates a pool of its own. It leaks the pool of its parent, because dropping the
+//! pool would wait for threads that do not exist in the child.
 //!
 //! Entering the pool takes about 0.1 ms, so small pieces of work that do not use rayon run outside the pool.
 
@@ -19,7 +19,8 @@ use crate::error::Failure;
 /// The environment variable that sets the number of threads.
 const VARIABLE: &str = "SCIBIN_THREADS";
 
-/// The minimum size in bytes of raw data to read in the pool. The crates do not use rayon to read less than this.
+/// The minimum size in bytes of raw data that is read in the pool. The crates do not use rayon for
+/// smaller reads.
 pub(crate) const LARGE: u64 = 1 << 20;
 
 struct Pool {
@@ -27,8 +28,8 @@ struct Pool {
     threads: ThreadPool,
 }
 
-/// The pool of this process, or the pool of the parent until the first use after a fork. There is no lock, because
-/// another thread could hold it during a fork.
+/// The pool of this process. After a fork, this is the pool of the parent until the child first
+/// needs a pool. There is no lock, because another thread could hold it during a fork.
 static POOL: ArcSwapOption<Pool> = ArcSwapOption::const_empty();
 
 /// The number of threads set by [`set_threads`], or 0 if it has not been called.
@@ -44,7 +45,7 @@ where
     Ok(current()?.threads.install(work)?)
 }
 
-/// Runs `work` in the pool if `in_pool` is set, or else on this thread.
+/// Runs `work` in the pool if `in_pool` is `true`, and on the current thread otherwise.
 pub(crate) fn install_if<T, E>(
     in_pool: bool,
     work: impl FnOnce() -> Result<T, E> + Send,
@@ -65,7 +66,7 @@ fn current() -> Result<Arc<Pool>, Failure> {
     }
 }
 
-/// Creates a new pool for this process.
+/// Creates a new pool, and replaces the current one with it.
 fn replace(process: u32) -> Result<Arc<Pool>, Failure> {
     let threads = ThreadPoolBuilder::new()
         .num_threads(wanted()?)
@@ -80,7 +81,8 @@ fn replace(process: u32) -> Result<Arc<Pool>, Failure> {
     Ok(pool)
 }
 
-/// Returns the number of threads that the user has set, or else the number of processors.
+/// Returns the number of threads set by [`set_threads`] or the environment variable, or the number
+/// of processors if neither is set.
 fn wanted() -> Result<usize, Failure> {
     let set = THREADS.load(Ordering::Relaxed);
     if set > 0 {

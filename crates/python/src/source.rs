@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyString};
 
-/// The source that is passed to `open`.
+/// The file that a caller passes to `open`.
 pub(crate) enum Input {
     /// The path of a file.
     Path(PathBuf),
@@ -23,8 +23,8 @@ pub(crate) enum Input {
 }
 
 impl Input {
-    /// Converts a path (`str`), bytes-like data, or an object with `read_at`. Data that could be modified later is
-    /// copied.
+    /// Converts a path (`str`), bytes-like data, or an object with `read_at`. Copies the data
+    /// unless it is `bytes`, because it could be modified later.
     pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if object.is_instance_of::<PyString>() {
             return Ok(Self::Path(object.extract()?));
@@ -59,20 +59,22 @@ pub(crate) struct PythonSource {
     len: u64,
     gap: u64,
     piece: usize,
-    /// The first bytes of the file, and the bytes of the last small read. There is no lock, because another thread
-    /// could hold it during a fork.
+    /// The first bytes of the file. Neither this field nor `recent` has a lock, because another
+    /// thread could hold it during a fork.
     head: ArcSwapOption<Window>,
+    /// The bytes of the last small read.
     recent: ArcSwapOption<Window>,
 }
 
-/// A range of bytes that has been read.
+/// A range of the file that has been read.
 struct Window {
     offset: u64,
     bytes: Vec<u8>,
 }
 
 impl Window {
-    /// Copies the bytes at `offset` into `out`. Returns `false` if they are not within the window.
+    /// Copies the bytes at `offset` in the file into `out`. Returns `false` if they are not all
+    /// within the window.
     fn copy(&self, out: &mut [u8], offset: u64) -> bool {
         let start = offset.checked_sub(self.offset).and_then(|start| usize::try_from(start).ok());
         let rest = start.and_then(|start| self.bytes.get(start..));
@@ -82,7 +84,7 @@ impl Window {
     }
 }
 
-/// The size in bytes to which small reads are extended.
+/// The size in bytes to which small reads are extended, except for the first read of a file.
 const AHEAD: u64 = 64 << 10;
 
 /// The default value of `gap` in bytes. A request to a remote store takes about as long as reading this number of
@@ -113,7 +115,7 @@ impl PythonSource {
         })
     }
 
-    /// Fills `out` by calling `read_at` of the object.
+    /// Fills `out` with the bytes at `offset` by calling the method `read_at` of the object.
     fn request(&self, out: &mut [u8], offset: u64) -> binio::Result<()> {
         let read = Python::attach(|py| {
             let data = self.object.bind(py).call_method1("read_at", (offset, out.len()))?;

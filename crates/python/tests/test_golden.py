@@ -1,4 +1,4 @@
-"""Every array in the golden files and the corpus must equal that of the package asdf."""
+"""Tests that arrays in the golden files and the corpus equal those that the package asdf reads."""
 
 from __future__ import annotations
 

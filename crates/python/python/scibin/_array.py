@@ -185,7 +185,7 @@ class NDArray:
         out
             A writable, C-contiguous array to read into. It must have the same shape and dtype as
             this array, in the byte order of the file or of the machine. Without `out`, a new array
-            is returned. It is a read-only view of the file if the file was opened with
+            is returned, or a read-only view of the file if the file was opened with
             ``memmap=True``.
 
         Raises

@@ -179,9 +179,9 @@ class _ArrayAddress:
 class File(Mapping[str, NDArray]):
     """A file described by a layout, which is open for reading.
 
-    A file is a mapping from paths to arrays. A path may also refer to an element of a list
+    A file is a mapping from paths to arrays. Indexing also accepts the path of an element of a list
     (``/list[2]``), an instance of a struct (``/item[2]``) or a member of a struct
-    (``/item.member``), none of which are keys.
+    (``/item.member``), although these paths are not among the keys.
 
     Any number of threads may use a file at the same time. It can be pickled unless it was opened
     from bytes. A pickle contains only the path, and unpickling raises `OSError` (``ESTALE``) if the

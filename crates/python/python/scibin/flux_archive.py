@@ -64,7 +64,7 @@ class Report:
     Attributes
     ----------
     ok
-        Whether all blobs are intact, so that no diagnostic is an error.
+        Whether all blobs are intact, which means that no diagnostic is an error.
     blobs
         The number of distinct blobs checked.
     diagnostics

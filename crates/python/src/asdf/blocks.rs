@@ -13,8 +13,8 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::error::Failure;
 
-/// The bytes of a numpy array. They are copied piece by piece. The GIL is held while a piece is copied, so Python code
-/// cannot modify the piece.
+/// The bytes of a numpy array, which are copied piece by piece. The GIL is held while a piece is
+/// copied, so Python code cannot modify the piece in the meantime.
 struct ArrayBytes {
     array: Py<PyArray1<u8>>,
     len: u64,
@@ -41,8 +41,8 @@ impl ReadAt for ArrayBytes {
 
 /// The new arrays, and the blocks that `scibin/asdf/_blocks.py` has assigned to them.
 pub(super) struct NewArrays {
-    /// The arrays by the addresses of their objects. An array that cannot be written is represented
-    /// by an error message.
+    /// The arrays, by the addresses of their Python objects. For an array that cannot be written,
+    /// the value is an error message.
     arrays: HashMap<usize, Result<Stored, String>>,
     /// The compression for arrays whose pointer is not in `compressions`, or `None` if the writer chooses.
     compression: Option<Compression>,
@@ -98,11 +98,12 @@ impl NewArrays {
         Ok(Self { arrays: known, compression, compressions: chosen, used: Vec::new() })
     }
 
-    /// Returns the value to write for the array with this address. `pointer` is the position of the array in the tree.
+    /// Returns the value to write for the array whose object has this address. `pointer` is the
+    /// JSON Pointer of the array in the new tree.
     pub(super) fn value(&mut self, address: usize, pointer: &str) -> Result<Value, Failure> {
         let stored = self.arrays.get(&address);
-        let stored =
-            stored.ok_or_else(|| Failure::type_error("the object changed while it was written"))?;
+        let stored = stored
+            .ok_or_else(|| Failure::type_error("the object changed while it was being written"))?;
         let stored = stored.as_ref().map_err(|message| Failure::type_error(message.as_str()))?;
         let mut array = stored.array()?;
         let chosen = match self.compressions.get(pointer) {
@@ -123,7 +124,7 @@ impl NewArrays {
         match self.compressions.keys().find(|pointer| !self.used.contains(pointer)) {
             None => Ok(()),
             Some(pointer) => Err(PyKeyError::new_err(format!(
-                "compression of {pointer}: no array that is written has this pointer"
+                "compression of {pointer}: there is no new array at this pointer"
             ))),
         }
     }

@@ -23,8 +23,8 @@ use super::file::OpenFile;
 use super::node::AsdfNode;
 use crate::error::Failure;
 
-/// The maximum nesting depth, which is also the limit of the crate. It is needed because building a
-/// tree is recursive.
+/// The maximum nesting depth, which is the same as in the crate. Building a tree is recursive, so
+/// without a limit, the stack could overflow.
 const MAX_DEPTH: usize = 1000;
 
 /// A tree, and the file from which blocks are copied.
@@ -33,10 +33,11 @@ pub(super) struct BuiltTree {
     pub(super) origin: Option<Arc<OpenFile>>,
 }
 
-/// Converts an object and everything below it. `prepare` assigns arrays to blocks (see `scibin/asdf/_blocks.py`). An
-/// array is compressed as `compressions` specifies for its pointer, and otherwise with `compression`. If `compression`
-/// is `None`, the writer chooses. If `copy_blocks` is set, nodes of the first file found are copied together with their
-/// blocks. The arrays of all other nodes are read.
+/// Converts an object and everything below it. `prepare` assigns arrays to blocks (see
+/// `scibin/asdf/_blocks.py`). An array is compressed as `compressions` specifies for its pointer,
+/// and otherwise with `compression`. If `compression` is `None`, the writer chooses. If
+/// `copy_blocks` is `true`, nodes of the first file that is found are copied together with their
+/// blocks. Nodes of all other files are converted to plain objects, and their arrays are read.
 pub(super) fn build(
     root: &Bound<'_, PyAny>,
     prepare: &Bound<'_, PyAny>,
@@ -68,9 +69,9 @@ enum Kind<'py> {
     List(Bound<'py, PyAny>),
     Set(Bound<'py, PyAny>),
     Tagged(Bound<'py, PyAny>),
-    /// A node of a file, or a lazy array that represents a node.
+    /// A node or a whole file, or a lazy array that is the value of a node.
     Node(Bound<'py, PyAny>),
-    /// A numpy array, or a lazy array that must be read.
+    /// A numpy array, or a lazy array whose elements must be read.
     Array,
     /// A numpy scalar.
     NumpyScalar,
@@ -139,7 +140,7 @@ struct Found<'py> {
     /// The number of occurrences of each container, by the address of its object.
     counts: HashMap<usize, usize>,
     arrays: Vec<Bound<'py, PyAny>>,
-    /// The plain objects that replace nodes of other files, by the address of the node.
+    /// The plain objects that replace nodes of other files, by the address of the node object.
     read: HashMap<usize, Bound<'py, PyAny>>,
     /// All objects found, which are kept alive so that no address is used again for another object.
     alive: Vec<Bound<'py, PyAny>>,
@@ -220,7 +221,8 @@ struct Builder<'py> {
 }
 
 impl<'py> Builder<'py> {
-    /// Converts an object. Containers that occur several times are replaced by handles.
+    /// Converts an object to a value. If a container occurs several times, each occurrence becomes
+    /// a handle.
     fn value(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Value> {
         let kind = Kind::of(object)?;
         let is_container =
@@ -243,7 +245,9 @@ impl<'py> Builder<'py> {
 
     fn unshared(&mut self, object: &Bound<'py, PyAny>, kind: Kind<'py>) -> PyResult<Value> {
         if self.path.len() > MAX_DEPTH {
-            return Err(self.error(&format!("nested more than {MAX_DEPTH} deep")));
+            return Err(
+                self.error(&format!("the value is nested more than {MAX_DEPTH} levels deep"))
+            );
         }
         match kind {
             Kind::Scalar => self.scalar(object),
@@ -276,7 +280,7 @@ impl<'py> Builder<'py> {
                 let value = self.unshared(&inner, Kind::of(&inner)?)?;
                 match value {
                     Value::Array(_) | Value::Tagged(_) => {
-                        Err(self.error("the value of Tagged has a tag of its own"))
+                        Err(self.error("expected a value without a tag in Tagged"))
                     }
                     value => Ok(value.tagged(tag)),
                 }
@@ -419,7 +423,7 @@ struct Import<'a> {
 }
 
 impl Import<'_> {
-    /// Copies a value. Recursion is safe, because a tree is nested at most 1,000 levels deep.
+    /// Copies a value. Recursion is safe, because trees have at most 1,000 levels.
     fn value(&mut self, value: &Value) -> Value {
         match value {
             Value::Shared(handle) => self.shared(*handle).into(),

@@ -78,8 +78,8 @@ fn is_pairs(node: Node<'_>) -> bool {
         && node.items().all(|item| item.kind() == NodeKind::Mapping && item.len() == 1)
 }
 
-/// Returns `true` if a node has a tag that its plain Python object cannot represent. The object must then be wrapped
-/// together with the tag, if the caller wants tags.
+/// Returns `true` if a node has a tag that its plain Python object cannot represent. If the caller
+/// wants tags, the object must then be wrapped together with the tag.
 fn has_own_tag(node: Node<'_>) -> bool {
     node.tag().is_some_and(|tag| {
         let name = core_name(tag);
@@ -94,7 +94,7 @@ pub(super) fn scalar<'py>(py: Python<'py>, node: Node<'_>) -> Result<Bound<'py, 
             let number = node.complex()?;
             return Ok(PyComplex::from_doubles(py, number.re, number.im).into_any());
         }
-        // The words of the integer may be in a compressed block.
+        // Use the pool, because the words of the integer may be in a compressed block.
         Some("integer") => {
             let number = py.detach(|| crate::pool::install(|| node.integer()))?;
             return integer(py, &number);
@@ -146,8 +146,8 @@ fn date_time<'py>(py: Python<'py>, time: &DateTime) -> Result<Bound<'py, PyAny>,
     Ok(time.into_any())
 }
 
-/// Returns the string by which the crate looks up a key: a string itself, or the JSON form of any other scalar. Returns
-/// `None` for an object that cannot be a key.
+/// Returns the string by which the crate looks up a key. For a key that is not a string, this is
+/// its JSON form. Returns `None` for an object that cannot be a key.
 pub(super) fn key_text<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<Option<Cow<'a, str>>> {
     if let Ok(text) = key.cast::<PyString>() {
         // No file can contain a string with a lone surrogate.
@@ -167,7 +167,7 @@ pub(super) fn key_text<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<Option<Cow<'a,
 
 /// Specifies how arrays are converted.
 pub(super) struct Arrays<'a, 'py> {
-    /// The function that returns the object for an array node.
+    /// The function that returns the Python object for an array node.
     pub(super) open: &'a dyn Fn(NodeId) -> PyResult<Bound<'py, PyAny>>,
     /// Whether an exception raised for an array replaces the array in the result.
     pub(super) keep_errors: bool,
@@ -179,7 +179,7 @@ pub(super) struct Conversion<'a, 'py> {
     path: Option<&'a str>,
     arrays: &'a Arrays<'a, 'py>,
     tagged: Option<&'a Bound<'py, PyAny>>,
-    /// The objects of nodes that have an anchor, and may therefore occur again.
+    /// The objects of nodes that have an anchor, because these nodes may occur again.
     seen: HashMap<NodeId, Bound<'py, PyAny>>,
 }
 

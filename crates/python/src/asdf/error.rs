@@ -13,8 +13,8 @@ impl From<Error> for Failure {
     }
 }
 
-/// Converts an error from following a pointer given by the caller. If there is no value at the pointer, the result is a
-/// `KeyError`.
+/// Converts an error that occurred while following a pointer given by the caller. If there is no
+/// value at the pointer, the result is a `KeyError`.
 pub(super) fn of_pointer(error: Error) -> Failure {
     match error.kind() {
         ErrorKind::Reference { .. } => Failure::key(error.to_string()),
@@ -22,7 +22,8 @@ pub(super) fn of_pointer(error: Error) -> Failure {
     }
 }
 
-/// Converts an error. If the error is contained in another error, `message` is the message of the outer one.
+/// Converts an error. If it is contained in another error, `message` is the message of the outer
+/// error.
 fn of(error: &Error, message: String) -> Failure {
     let mut place = Place { offset: error.offset(), ..Place::default() };
     place.pointer = error.pointer().map(str::to_owned);
@@ -61,7 +62,7 @@ fn of(error: &Error, message: String) -> Failure {
             ReferenceError::External(inner) => of(inner, message),
             _ => Failure::format(message, Place { code: Some("reference"), ..place }),
         },
-        // If there is a pointer, ASDF cannot represent the value at that pointer.
+        // With a pointer, the error means that ASDF cannot represent the value at that pointer.
         ErrorKind::Unwritable { pointer: Some(_), .. } => Failure::type_error(message),
         ErrorKind::Unwritable { .. } => Failure::value(message),
         ErrorKind::Limit { .. } => Failure::limit(message, Place { code: Some("limit"), ..place }),

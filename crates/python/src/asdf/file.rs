@@ -14,7 +14,7 @@ use crate::limits::{Known, read_limits};
 use crate::pool;
 use crate::source::Input;
 
-/// A file shared by its nodes and arrays. Closing it drops the file for all of them.
+/// A file that is shared by its nodes and arrays. Closing the file closes it for all of them.
 pub(crate) struct OpenFile {
     file: ArcSwapOption<Asdf>,
     path: Option<String>,
@@ -22,7 +22,7 @@ pub(crate) struct OpenFile {
 }
 
 impl OpenFile {
-    /// Returns the file. Fails if it was closed.
+    /// Returns the file. Fails if the file was closed.
     pub(crate) fn get(&self) -> Result<Arc<Asdf>, Failure> {
         self.file.load_full().ok_or_else(Failure::closed)
     }
@@ -120,7 +120,7 @@ impl AsdfFile {
         self.0.run(py, |file| Ok(file.blocks().len()?))
     }
 
-    /// Returns a description of a block as a dictionary.
+    /// Returns the properties of a block as a dictionary.
     fn block<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
         let block = self.0.run(py, |file| report::BlockSummary::new(&file.blocks().get(index)?))?;
         block.to_dict(py)
@@ -141,8 +141,8 @@ impl AsdfFile {
         report::diagnostics(py, &found)
     }
 
-    /// Checks the whole file. Returns a tuple: whether the file is valid, the checked blocks, and
-    /// the diagnostics.
+    /// Checks the whole file. Returns a tuple of three: `True` if the file is valid, the checked
+    /// blocks, and the diagnostics.
     fn verify<'py>(
         &self,
         py: Python<'py>,

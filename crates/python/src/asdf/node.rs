@@ -34,8 +34,8 @@ impl AsdfNode {
         Self::new(&self.file, id)
     }
 
-    /// Runs a call on the node without detaching from the interpreter. This is safe, because the tree has been parsed,
-    /// so the call does not read or wait.
+    /// Runs a call on the node without detaching from the interpreter. This is safe: the tree has
+    /// already been parsed, so the call neither reads the file nor waits.
     pub(super) fn with<T>(
         &self,
         py: Python<'_>,
@@ -91,13 +91,14 @@ impl AsdfNode {
         })
     }
 
-    /// Returns the value of a key of a mapping, or `None`. A key that is not a string is looked up by its JSON form.
+    /// Returns the value of a key in a mapping, or `None` if there is no such key. A key that is
+    /// not a string is looked up by its JSON form.
     fn get(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         let Some(key) = convert::key_text(key)? else { return Ok(None) };
         self.with(py, |node| Ok(node.member(&key).map(|value| self.sibling(value.id()))))
     }
 
-    /// Returns an item of a sequence, or `None` if the index is out of range.
+    /// Returns the item of a sequence at `index`, or `None` if the index is out of range.
     fn at(&self, py: Python<'_>, index: usize) -> PyResult<Option<Self>> {
         self.with(py, |node| Ok(node.at(index).map(|item| self.sibling(item.id()))))
     }
@@ -134,9 +135,10 @@ impl AsdfNode {
         array.map(Array::new).map_err(|failure| self.raise(py, failure))
     }
 
-    /// Converts the node and everything below it into plain objects. Calls `array` with the node of each array. If
-    /// `keep_errors` is set, an exception that `array` raises replaces the array in the result. If `tagged` is set, it
-    /// is called with the tag and the value of each node whose tag a plain object cannot represent.
+    /// Converts the node and everything below it into plain objects. Calls `array` with the node of
+    /// each array. If `keep_errors` is `True`, an exception that `array` raises replaces the array
+    /// in the result. If `tagged` is not `None`, it is called with the tag and the value of each
+    /// node whose tag a plain object cannot represent, and its result replaces the value.
     #[pyo3(signature = (array, *, keep_errors = false, tagged = None))]
     fn to_python<'py>(
         &self,
@@ -153,8 +155,8 @@ impl AsdfNode {
         conversion.run(node)
     }
 
-    /// The text of a scalar, with quotes removed and escapes decoded, but not converted to a type (`0x1f` stays
-    /// `0x1f`). `None` for a mapping or sequence.
+    /// The text of a scalar, without quotes and with escapes decoded, but not converted to a number
+    /// or any other type (`0x1f` remains `0x1f`). `None` for a mapping or sequence.
     #[getter]
     fn text<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyString>>> {
         self.with(py, |node| {

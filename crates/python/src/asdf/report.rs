@@ -1,5 +1,5 @@
-//! Converting descriptions of blocks and diagnostics into dictionaries, from which Python creates
-//! its classes.
+//! Converting properties of blocks, and diagnostics, into dictionaries. The Python module converts
+//! the dictionaries into its own classes.
 
 use asdf::block::{Block, ChecksumVerdict};
 use asdf::diagnostic::Diagnostic;

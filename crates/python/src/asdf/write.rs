@@ -67,7 +67,7 @@ pub(crate) fn asdf_write(
     written.map_err(|failure| failure.raise(py, Some(&name)))
 }
 
-/// Runs a call in the pool with a writer for a tree.
+/// Creates a writer for a tree, and runs `call` with it in the pool.
 fn with_writer<T: Send>(
     built: BuiltTree,
     options: WriteOptions,

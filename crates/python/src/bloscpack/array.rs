@@ -11,8 +11,8 @@ use super::file::OpenFile;
 use crate::array::{LazyArray, Part, Unit};
 use crate::error::Failure;
 
-/// A view of the array. The crate's own view borrows the file. This type stores the selected parts instead, and creates
-/// that view again for each call.
+/// A view of the array. The view of the crate, [`Array`], borrows the file. This type therefore
+/// stores only the selected parts, and creates an [`Array`] for each call.
 pub(super) struct FileArray {
     file: Arc<OpenFile>,
     parts: Vec<Part>,
@@ -86,7 +86,8 @@ impl LazyArray for FileArray {
     fn unit(&self) -> Result<Unit, Failure> {
         let reader = self.file.get()?;
         let size = reader.chunks().iter().map(|chunk| u64::from(chunk.nbytes)).max();
-        // In Fortran order, a chunk contains elements of many rows, so rows cannot be read chunk by chunk.
+        // In Fortran order, every chunk contains elements of many rows, so single rows cannot be
+        // read without decoding the whole array.
         let is_row_major = reader.array()?.order() == Order::C || self.shape.len() < 2;
         Ok(match size.filter(|_| is_row_major && self.parts.is_empty()) {
             Some(size) => Unit::Chunk(size),

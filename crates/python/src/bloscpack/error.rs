@@ -1,6 +1,7 @@
 //! Converting the errors of the crate `bloscpack`.
 //!
-//! `scibin.bloscpack.exceptions` converts errors with some of these codes into the exceptions of the original program.
+//! For some of these codes, `scibin.bloscpack.exceptions` converts the error into an exception of
+//! the original program.
 
 use bloscpack::format::MetadataError;
 use bloscpack::{Error, ErrorKind};

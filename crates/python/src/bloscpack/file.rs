@@ -20,7 +20,7 @@ use crate::limits::{Known, read_limits};
 use crate::pool;
 use crate::source::Input;
 
-/// A file shared by its arrays. Closing it drops the file for all of them.
+/// A file that is shared by its arrays. Closing the file closes it for all of them.
 pub(super) struct OpenFile {
     file: ArcSwapOption<Reader>,
     path: Option<String>,
@@ -28,7 +28,7 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
-    /// Returns the file. Fails if it was closed.
+    /// Returns the file. Fails if the file was closed.
     pub(super) fn get(&self) -> Result<Arc<Reader>, Failure> {
         self.file.load_full().ok_or_else(Failure::closed)
     }
@@ -123,7 +123,7 @@ impl BloscpackFile {
         })
     }
 
-    /// Opens the array, without reading elements.
+    /// Opens the array in the file, without reading elements.
     fn array(&self, py: Python<'_>) -> PyResult<Array> {
         let array = py.detach(|| FileArray::open(&self.0, Vec::new()));
         array.map(Array::new).map_err(|failure| failure.raise(py, self.0.path()))
@@ -140,7 +140,7 @@ impl BloscpackFile {
         self.0.run(py, |file| Ok(self.0.limits.check_decoded("bytes of data", file.len())?))
     }
 
-    /// Fills a buffer with the decoded data that starts at an offset.
+    /// Fills `out` with the decoded data that starts at `offset`.
     #[pyo3(signature = (out, offset, threads))]
     fn read_into(
         &self,
@@ -172,8 +172,8 @@ impl BloscpackFile {
         })
     }
 
-    /// Checks the whole file. Returns `True` if it is fine, followed by the number of checked chunks and the
-    /// diagnostics.
+    /// Checks the whole file. Returns a tuple of three: `True` if no diagnostic is worse than a
+    /// note, the number of checked chunks, and the diagnostics.
     fn verify<'py>(
         &self,
         py: Python<'py>,

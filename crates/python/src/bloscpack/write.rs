@@ -116,7 +116,7 @@ pub(crate) fn bloscpack_recover<'py>(
     Ok(dict)
 }
 
-/// Converts options for packing, whose names the Python module has already checked.
+/// Converts a dictionary to options for packing. The Python module has already checked the names.
 fn write_options(dict: &Bound<'_, PyDict>) -> PyResult<WriteOptions> {
     let (mut options, mut metadata) = (WriteOptions::new(), MetadataOptions::new());
     for (key, value) in dict {
@@ -158,7 +158,7 @@ fn write_options(dict: &Bound<'_, PyDict>) -> PyResult<WriteOptions> {
     Ok(options.metadata_options(metadata))
 }
 
-/// Converts options for appending, whose names the Python module has already checked.
+/// Converts a dictionary to options for appending. The Python module has already checked the names.
 fn append_options(dict: &Bound<'_, PyDict>) -> PyResult<AppendOptions> {
     let mut options = AppendOptions::new();
     for (key, value) in dict {
@@ -202,5 +202,5 @@ fn shuffle(value: &Bound<'_, PyAny>) -> PyResult<Shuffle> {
 fn checksum(value: &Bound<'_, PyAny>) -> PyResult<Checksum> {
     let name: String = value.extract()?;
     Checksum::from_name(&name)
-        .ok_or_else(|| PyValueError::new_err(format!("checksum {name:?} does not exist")))
+        .ok_or_else(|| PyValueError::new_err(format!("unknown checksum {name:?}")))
 }

@@ -14,14 +14,14 @@ use crate::error::Failure;
 use crate::pool;
 use crate::source::Input;
 
-/// A file shared by its arrays. Closing it drops the file for all of them.
+/// A file that is shared by its arrays. Closing the file closes it for all of them.
 pub(super) struct OpenFile {
     file: ArcSwapOption<File>,
     path: Option<String>,
 }
 
 impl OpenFile {
-    /// Returns the file. Fails if it was closed.
+    /// Returns the file. Fails if the file was closed.
     pub(super) fn get(&self) -> Result<Arc<File>, Failure> {
         self.file.load_full().ok_or_else(Failure::closed)
     }
@@ -111,7 +111,7 @@ impl DudleyFile {
 
     /// Opens the array or scalar at a path.
     fn array(&self, py: Python<'_>, path: &str) -> PyResult<Array> {
-        // Run this in the pool, because it decodes a compressed array.
+        // Use the pool, because opening a compressed array decodes it.
         let array = self.0.run(py, |file| pool::install(|| file.get(path)))?;
         Ok(Array::new(FileArray::new(&self.0, array)))
     }

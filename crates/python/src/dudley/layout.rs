@@ -73,7 +73,7 @@ impl DudleyLayout {
     }
 }
 
-/// Opens the stream that a layout describes.
+/// Opens the stream (the file) that a layout describes.
 fn bytes_of(input: Input) -> Result<FileBytes, Failure> {
     Ok(match input {
         Input::Path(path) => FileBytes::open(path)?,
@@ -82,7 +82,7 @@ fn bytes_of(input: Input) -> Result<FileBytes, Failure> {
     })
 }
 
-/// Converts the arguments that layouts and files have in common.
+/// Converts the arguments that `DudleyLayout` and `DudleyFile` have in common.
 pub(super) fn rules(order: Option<&str>, parameters: BTreeMap<String, i64>) -> PyResult<Rules> {
     let values = parameters
         .into_iter()

@@ -15,7 +15,8 @@ use super::file::FluxArchive;
 use crate::error::Failure;
 use crate::pool;
 
-/// Extracts entries into an existing directory. Returns a report as a dictionary.
+/// Extracts the entries with these paths, or all entries, into an existing directory. Returns a
+/// report as a dictionary.
 pub(super) fn extract<'py>(
     archive: &FluxArchive,
     py: Python<'py>,

@@ -22,8 +22,8 @@ pub(super) struct OpenArchive {
     pub(super) archive: Archive<'static>,
     pub(super) store: Box<dyn BlobStore>,
     pub(super) limits: Limits,
-    /// The maximum number of bytes to read at a time. It is needed because a file may be a hole that does not fit in
-    /// memory.
+    /// The maximum number of bytes to read at a time. Without it, a sparse file in the archive
+    /// could require more memory than there is.
     allocation: u64,
 }
 
@@ -86,7 +86,7 @@ impl FluxArchive {
         Ok(Self { file: ArcSwapOption::from(Some(Arc::new(file))), path })
     }
 
-    /// Closes the archive.
+    /// Closes the archive. Its entries can no longer be read.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.file.swap(None)));
     }
@@ -139,14 +139,16 @@ impl FluxArchive {
         diagnostics(py, &found)
     }
 
-    /// Checks all blobs. Returns `True` if everything is fine, followed by the number of blobs and the diagnostics.
+    /// Checks all blobs. Returns a tuple of three: `True` if all blobs are intact, the number of
+    /// blobs, and the diagnostics.
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<(bool, u64, Bound<'py, PyList>)> {
         let report = self
             .run(py, |file| Ok(file.archive.verify(&VerifyOptions::new().store(&*file.store))))?;
         Ok((report.is_fine(), report.blobs, diagnostics(py, &report.diagnostics)?))
     }
 
-    /// Extracts selected entries into an existing directory. Returns a report as a dictionary.
+    /// Extracts the entries with these paths, or all entries, into an existing directory. Returns a
+    /// report as a dictionary.
     #[cfg(unix)]
     fn extract<'py>(
         &self,
@@ -162,7 +164,7 @@ impl FluxArchive {
 
 fn entry(file: &OpenArchive, index: usize) -> Result<&Entry<'static>, Failure> {
     let entry = file.archive.entries().get(index);
-    entry.ok_or_else(|| PyIndexError::new_err(format!("no entry {index}")).into())
+    entry.ok_or_else(|| PyIndexError::new_err(format!("the archive has no entry {index}")).into())
 }
 
 fn described<'py>(py: Python<'py>, entry: &Entry<'_>) -> PyResult<Bound<'py, PyDict>> {

@@ -102,16 +102,16 @@ class Report:
 
 @dataclass(frozen=True)
 class Loss:
-    """A part of a damaged file that could not be recovered.
+    """Consecutive chunks of a damaged file that could not be recovered.
 
     Attributes
     ----------
     chunks
         The indices of the lost chunks in the damaged file.
     zeros
-        The number of zeros that replace the lost chunks.
+        The number of zero bytes that replace the data of the lost chunks.
     reason
-        The error in the first of the lost chunks.
+        The error in the first lost chunk.
     """
 
     chunks: range
@@ -287,7 +287,9 @@ class File:
     def read_at(self, offset: int, length: int) -> bytes:
         """Read `length` bytes of decoded data at `offset`, decoding only the necessary chunks."""
         if offset < 0 or length < 0 or offset + length > self.nbytes:
-            raise ValueError(f"no {length} bytes at {offset} of {self.nbytes}")
+            raise ValueError(
+                f"cannot read {length} bytes at offset {offset}: the data has {self.nbytes} bytes"
+            )
         out = np.empty(length, np.uint8)
         with _named():
             self._raw.read_into(out, offset, self._threads)

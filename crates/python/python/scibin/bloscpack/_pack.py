@@ -200,6 +200,6 @@ def _array(
 
 
 def _typesize(dtype: np.dtype[Any]) -> int:
-    """Return the size of an element if it fits, or else a power of two that divides the size."""
+    """Return the size of an element, or a power of two that divides it if it exceeds 255."""
     size = dtype.itemsize
     return max(size, 1) if size < 256 else min(size & -size, 128)
