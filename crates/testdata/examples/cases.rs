@@ -1,5 +1,5 @@
-//! Lists the ASDF golden files: name, size, expected outcome of reading the tree, and number of
-//! arrays.
+//! Lists the ASDF golden files, each with its size, the expected outcome of reading its tree, and
+//! the number of its arrays.
 
 fn main() -> std::io::Result<()> {
     for case in testdata::cases(&testdata::path("asdf/expected.json")) {

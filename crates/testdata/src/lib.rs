@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// Returns the path of a golden file, such as `asdf/science.asdf`.
+/// Returns the full path of a golden file. `relative` is its path in this crate, such as
+/// `asdf/science.asdf`.
 pub fn path(relative: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(relative)
 }
@@ -34,8 +35,8 @@ pub fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// Returns the folder that `cargo xtask interop` shares with the reference tools, from
-/// `SCIBIN_INTEROP`. If the variable is not set, reports the test as skipped and returns `None`.
+/// Returns the folder that `cargo xtask interop` shares with the reference tools, as set in
+/// `SCIBIN_INTEROP`. If this variable is not set, reports the test as skipped and returns `None`.
 pub fn interop_folder() -> Option<PathBuf> {
     let folder = std::env::var_os("SCIBIN_INTEROP").map(PathBuf::from);
     if folder.is_none() {
@@ -65,7 +66,7 @@ fn is_continuous_integration() -> bool {
 pub struct Case {
     /// Name of the case, which is unique in its list.
     pub name: String,
-    /// The file to read.
+    /// The path of the file to read.
     pub file: PathBuf,
     /// The expected result of reading the file.
     pub ours: Value,
@@ -73,7 +74,8 @@ pub struct Case {
     pub entry: Value,
 }
 
-/// Returns the cases in a list. The paths of their files are relative to the folder of the list.
+/// Returns the cases in a list, such as `expected.json`. In the list, the paths of files are
+/// relative to its folder.
 ///
 /// # Panics
 ///
@@ -99,7 +101,7 @@ pub fn cases(list: &Path) -> Vec<Case> {
 /// Returns the first difference between two JSON values in the form `pointer: expected .., found
 /// ..`, or `None` if they are equal.
 ///
-/// Two integers or two floats are equal if they have the same value, but an integer always differs
+/// Two integers, or two floats, are equal if they have the same value. An integer always differs
 /// from a float: `5` is not `5.0`.
 pub fn difference(expected: &Value, found: &Value) -> Option<String> {
     differ(expected, found, &mut String::new())

@@ -41,7 +41,7 @@ impl Array<'_> {
         len.saturating_mul(self.datatype().itemsize())
     }
 
-    /// Returns the part of the array that slices select.
+    /// Returns the part of the array that `slices` select.
     pub(crate) fn slice(&self, slices: &[Slice]) -> Result<Self> {
         Ok(match self {
             Self::Asdf(array) => Self::Asdf(array.slice(slices)?),
@@ -59,8 +59,8 @@ impl Array<'_> {
         })
     }
 
-    /// Returns the part of the array, or of a field of it, that the page has selected. An empty
-    /// `slice` selects all elements.
+    /// Returns the part of the array that the page has selected: `slice` of the array or of one of
+    /// its fields. An empty `slice` selects all elements.
     pub(crate) fn select(&self, field: Option<&str>, slice: &str) -> Result<Self> {
         let array = match field {
             Some(name) => self.field(name)?,
@@ -82,7 +82,7 @@ impl Array<'_> {
         Ok(())
     }
 
-    /// Writes the first and last elements as text, like numpy.
+    /// Writes the first and last elements as text, as numpy prints an array.
     pub(crate) fn write_summary(&self, mut out: &mut dyn Write) -> Result<()> {
         match self {
             Self::Asdf(array) => array.write_summary(&mut out)?,
@@ -101,7 +101,7 @@ impl Array<'_> {
         }
     }
 
-    /// Returns `true` if reading any part may decode all the data.
+    /// Returns `true` if the data may be compressed, so that skipping rows saves little time.
     pub(crate) fn is_compressed(&self) -> bool {
         match self {
             Self::Asdf(array) => match array.source() {
@@ -152,7 +152,7 @@ impl Array<'_> {
     }
 }
 
-/// Fails for an array without elements.
+/// Fails if an array has no elements.
 pub(crate) fn check_not_empty(array: &Array<'_>) -> Result<()> {
     if array.shape().contains(&0) {
         return Err(failure("The array has no elements."));

@@ -16,7 +16,7 @@ use crate::array::Array;
 use crate::document::{Format, Result, Table, failure, limits, line, size};
 use crate::source::Source;
 
-/// The maximum size in bytes of the decoded blocks that are kept in memory.
+/// The maximum total size in bytes of decoded blocks to keep in memory.
 const CACHE: u64 = 256 << 20;
 
 pub(crate) struct File(Asdf);
@@ -131,7 +131,7 @@ impl Format for File {
     }
 
     fn diagnostics(&self) -> Vec<Value> {
-        // Parse the tree first, because this adds diagnostics.
+        // Parse the tree first, because parsing adds diagnostics.
         let tree = self.0.tree().err().map(
             |error| json!({"code": "BadTree", "severity": "error", "message": error.to_string()}),
         );

@@ -28,7 +28,7 @@ pub(crate) trait Format {
     /// Returns a range of the children of the node at a pointer.
     fn children(&self, pointer: &str, range: Range<usize>) -> Result<Vec<Value>>;
 
-    /// Returns at most `max` nodes whose key or value `is_wanted` accepts.
+    /// Returns at most `max` nodes for whose key or value `is_wanted` returns `true`.
     fn search(&self, is_wanted: &dyn Fn(&str) -> bool, max: usize) -> Result<Vec<Value>>;
 
     /// Writes the node at a pointer as text. Most containers are written as JSON.
@@ -37,7 +37,7 @@ pub(crate) trait Format {
     /// Writes the tree as JSON.
     fn write_json(&self, out: &mut dyn Write) -> Result<()>;
 
-    /// Returns the array at a pointer.
+    /// Returns the array at a pointer. Fails if there is no array.
     fn array(&self, pointer: &str) -> Result<Array<'_>>;
 
     /// Returns a table of the parts of the file, such as its blocks.
@@ -135,7 +135,7 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// Shortens text to a single line of the tree.
+/// Shortens text so that it fits on one line of the tree.
 pub(crate) fn line(text: &str) -> String {
     const MAX: usize = 120;
     let mut characters = text.chars().map(|c| if c.is_control() { ' ' } else { c });

@@ -40,7 +40,7 @@ type Result<T> = std::result::Result<T, JsError>;
 /// The maximum number of nodes that a search returns.
 const MAX_FOUND: usize = 500;
 
-/// The maximum size of the text of a node in bytes.
+/// The maximum length in bytes of the text to show for a node.
 const MAX_TEXT: usize = 256 << 10;
 
 /// Sets the function that is called while an array is being read, with the number of bytes read so far and the total
@@ -138,7 +138,7 @@ impl Document {
         Ok(self.array(pointer, field.as_deref(), slice)?.json().to_string())
     }
 
-    /// Returns an image of a selected part of an array.
+    /// Returns an image of a selected part of an array, with at most `max_side` pixels per side.
     pub fn picture(
         &self,
         pointer: &str,

@@ -20,7 +20,7 @@ impl Pages {
         Self { size, capacity, len, held: Vec::new() }
     }
 
-    /// Returns the length of the file.
+    /// Returns the length of the file in bytes.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -87,7 +87,7 @@ impl Pages {
 fn copy(page: &[u8], start: u64, buf: &mut [u8], offset: u64) {
     let from = offset.max(start);
     let to = (offset + buf.len() as u64).min(start + page.len() as u64);
-    // None of the values exceeds the length of a slice, so all of them fit.
+    // None of the values exceeds the length of a slice, so each fits into `usize`.
     let [into, inside, len] =
         [from - offset, from - start, to - from].map(|it| usize::try_from(it).unwrap_or(0));
     buf[into..into + len].copy_from_slice(&page[inside..inside + len]);
@@ -97,7 +97,7 @@ fn copy(page: &[u8], start: u64, buf: &mut [u8], offset: u64) {
 mod tests {
     use super::*;
 
-    /// Reads a range of a file of 100 bytes, and returns the range that was fetched.
+    /// Reads a range of a 100-byte file, and returns the range that was fetched, if any.
     fn read(pages: &mut Pages, range: Range<u64>) -> Option<Range<u64>> {
         let data: Vec<u8> = (0..100).collect();
         let mut fetched = None;
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_of_several_pages_fetches_the_missing_pages_in_one_go() {
+    fn a_read_of_several_pages_fetches_all_missing_pages_at_once() {
         let mut pages = Pages::new(8, 4, 100);
         read(&mut pages, 16..17);
         assert_eq!(read(&mut pages, 10..30), Some(8..32));

@@ -53,7 +53,7 @@ impl Reporting {
     }
 }
 
-/// A writer that passes bytes on, and counts them.
+/// A writer that passes bytes on to another writer, and counts them.
 pub(crate) struct Writer<'a, 'w> {
     reporting: &'a mut Reporting,
     out: &'a mut (dyn Write + 'w),

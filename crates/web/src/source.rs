@@ -86,7 +86,7 @@ fn add(name: String, origin: Origin, len: u64) -> Source {
 }
 
 impl Source {
-    /// Returns sources for all files, in the order in which they were added.
+    /// Returns sources for all added files, in the order in which they were added.
     pub(crate) fn all() -> Vec<Self> {
         FILES.with_borrow(|files| {
             let source = |(number, file): (usize, &File)| Self {
@@ -193,12 +193,12 @@ fn request(url: &str, range: Option<(u64, u64)>) -> Result<XmlHttpRequest> {
 fn body(request: &XmlHttpRequest) -> Result<Uint8Array> {
     let body = request.response().map_err(|error| failed(&error))?;
     let buffer: ArrayBuffer =
-        body.dyn_into().map_err(|_| other("the server sent nothing".to_owned()))?;
+        body.dyn_into().map_err(|_| other("the server sent no data".to_owned()))?;
     Ok(Uint8Array::new(&buffer))
 }
 
-/// Returns the length of the whole file from the headers of a partial response. Returns `None` if a server on another
-/// origin hides that header.
+/// Returns the length of the whole file in bytes from the header `Content-Range` of a response. Returns `None` if a
+/// server on another origin hides this header.
 fn total_of(request: &XmlHttpRequest) -> Option<u64> {
     let range = request.get_response_header("Content-Range").ok()??;
     range.rsplit_once('/')?.1.parse().ok()

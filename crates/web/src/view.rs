@@ -12,17 +12,17 @@ use crate::array::{Array, check_not_empty};
 use crate::document::{Result, failure};
 use crate::progress::Reporting;
 
-/// Largest array in bytes that is read in full to draw a picture. Of a larger uncompressed array, only every k-th row
-/// and column is read.
+/// The maximum size in bytes of an array that is read completely to draw an image. If an uncompressed array is larger,
+/// only every k-th row and column is read.
 const MAX_READ: u64 = 1 << 30;
 
 /// Like [`MAX_READ`], for a file on a server.
 const MAX_READ_REMOTE: u64 = 32 << 20;
 
-/// The maximum number of elements from which a curve is computed.
+/// The maximum number of elements to read for a curve.
 const MAX_CURVE: u64 = 1 << 22;
 
-/// The number of bars of a histogram.
+/// The number of bars in a histogram.
 const BARS: usize = 128;
 
 /// An image of an array, reduced to the size of the screen.
@@ -53,8 +53,8 @@ impl Picture {
     }
 }
 
-/// Writes an array in the `.npy` format. This is a separate function, so that the type of the error
-/// is known.
+/// Writes an array in the `.npy` format. This is a separate function only to state the type of the
+/// error.
 fn written(array: &Array<'_>, out: &mut dyn Write) -> Result<()> {
     array.write_npy(out)
 }
@@ -92,8 +92,8 @@ impl Picture {
         self.sampled > 1
     }
 
-    /// Returns the values at two percentiles, which are to become black and white. Returns an empty
-    /// array if there are no such values.
+    /// Returns the values at the percentiles `low` and `high`, which become black and white. Returns
+    /// an empty array if there are no such values.
     pub fn limits(&self, low: f64, high: f64) -> Vec<f64> {
         let stretch = Stretch { range: Range::Percentiles(low, high), ..Stretch::default() };
         let limits = stretch.limits(self.plane.values());
