@@ -91,7 +91,7 @@ pub enum ErrorKind {
         /// A description of the difference.
         message: String,
     },
-    /// The offsets do not point to the chunks.
+    /// The offsets do not point to the chunks, or are in a different order than the chunks.
     #[error("{message}")]
     OffsetMismatch {
         /// A description of the wrong offset.
@@ -184,11 +184,11 @@ pub enum ErrorKind {
     /// A limit was exceeded.
     #[error("{what}: {requested} is above the limit of {limit}")]
     Limit {
-        /// The limited quantity.
+        /// The name of the limited quantity.
         what: &'static str,
-        /// The limit.
+        /// The maximum value allowed.
         limit: u64,
-        /// The requested value.
+        /// The value that would be needed.
         requested: u64,
     },
     /// Other damage, such as an interrupted append or a gap between chunks.
@@ -244,7 +244,7 @@ pub enum MetadataError {
     #[error("zlib: {0}")]
     Zlib(String),
     /// The text does not have the length stated in the header of the section.
-    #[error("{}, but the header states {expected}", count(*found, "byte"))]
+    #[error("the text has {}, but the header states {expected}", count(*found, "byte"))]
     Size {
         /// The length stated in the header (`meta_size`).
         expected: u64,

@@ -185,8 +185,8 @@ fn check(
     Ok(())
 }
 
-/// Opens a file with the options `opening`, and checks it. Even a file too damaged to open gets a
-/// report, which contains the error from opening, unless the header is invalid.
+/// Opens a file with the options `opening`, and checks it. If the header is valid, but the file is
+/// too damaged to open, the report contains the error from opening.
 ///
 /// ```
 /// use bloscpack::diagnostic::Code;

@@ -19,12 +19,12 @@ use bloscpack::{
 const FILE: &str = "BLOSCPACK_KILL_TEST_FILE";
 const PIECE: usize = 70_001;
 
-/// Returns the data of the append number `n`, which has [`PIECE`] bytes.
+/// Returns the data of append number `n`, which has [`PIECE`] bytes.
 fn piece(n: usize) -> Vec<u8> {
     (0..PIECE).map(|at| ((n * PIECE + at) / 3).to_le_bytes()[0]).collect()
 }
 
-/// Not a test of its own: does something only in the child process that [`kill_after`] starts and
+/// This is not a test. It does something only in the child process that [`kill_after`] starts and
 /// kills.
 #[test]
 fn child_process_appends_until_it_is_killed() {

@@ -17,7 +17,7 @@ const PARALLEL: usize = 4 << 20;
 /// The minimum length in bytes of the buffer that [`Access::Ranges`] reads into.
 const PIECE: usize = 1 << 20;
 
-/// The data of a file, of which each read decodes only the Blosc blocks that it overlaps. The last
+/// Reads the data of a file, and decodes only the Blosc blocks that a read overlaps. The last
 /// decoded block and its chunk are kept for the next read, so that reading from front to back
 /// decodes each block only once.
 pub(crate) struct Blocks<'r> {

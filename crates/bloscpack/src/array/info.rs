@@ -114,7 +114,8 @@ impl ArrayInfo {
         self.0.shape()
     }
 
-    /// Returns the order of the elements: which index varies fastest in the data.
+    /// Returns the order of the elements, which determines the index that varies fastest in the
+    /// data.
     pub fn order(&self) -> Order {
         self.0.order()
     }

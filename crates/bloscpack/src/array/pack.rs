@@ -10,7 +10,7 @@ use crate::array::{ArrayInfo, Datatype, Element, Order};
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Progress, WriteOptions, pack_slice, pack_source};
 
-/// The exponent of 128, the largest power of two that can be a typesize.
+/// The exponent of the largest power of two that can be a typesize (2⁷ = 128).
 const MAX_POWER: u32 = 7;
 
 impl WriteOptions {

@@ -286,8 +286,8 @@ impl<'r> Array<'r> {
         self.decoding().to_ndarray(self.order())
     }
 
-    /// Returns the same view of the data, but with a cache of the last decoded block, which is
-    /// meant for a single read.
+    /// Returns the same view, but with a cache of the last decoded block. Create a new one for each
+    /// read.
     fn decoding(&self) -> array::Array<Blocks<'_>> {
         self.view.clone().with_data(Blocks::new(self.view.data()))
     }

@@ -15,7 +15,7 @@ use std::str::FromStr;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::header::MAX_NBYTES;
 
-/// The requested size of a chunk before compression. Default: 1 MiB.
+/// The requested uncompressed size of a chunk. Default: 1 MiB.
 ///
 /// As text, a size is a number of bytes, or a number followed by one of the upper-case units `B K M
 /// G T`, which are powers of 1024. Fractions are rounded down to whole bytes. `max` stands for the
@@ -32,7 +32,7 @@ use crate::format::header::MAX_NBYTES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChunkSize {
-    /// This number of bytes.
+    /// A size in bytes.
     Bytes(u32),
     /// The maximum length of the data in a Blosc buffer, 2,147,483,631 bytes.
     Max,
@@ -137,9 +137,9 @@ fn parse_size(text: &str) -> Option<u64> {
 pub struct Chunking {
     /// The number of chunks, at least 1, because empty data is stored as one empty chunk.
     pub nchunks: u64,
-    /// The length of each chunk but the last one before compression, in bytes.
+    /// The uncompressed length of each chunk but the last one, in bytes.
     pub chunk_size: u32,
-    /// The length of the last chunk before compression, in bytes.
+    /// The uncompressed length of the last chunk, in bytes.
     pub last_chunk: u32,
 }
 

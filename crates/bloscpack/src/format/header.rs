@@ -1,6 +1,6 @@
 //! Parsing and encoding the header of a file, for each version of the format.
 //!
-//! In all these versions, the header begins with `blpk` and the number of the version.
+//! In versions 1 to 3, the header begins with `blpk` and the number of the version.
 //!
 //! Version 1, 16 bytes:
 //!
@@ -106,10 +106,10 @@ pub struct Header {
     pub checksum: Checksum,
     /// The size of an element in bytes. It is advisory, because each chunk states its own typesize.
     pub typesize: u8,
-    /// The length of each chunk but the last one before compression, in bytes; `None` if unknown or
-    /// not uniform.
+    /// The uncompressed length of each chunk but the last one, in bytes; `None` if unknown or not
+    /// uniform.
     pub chunk_size: Option<u32>,
-    /// The length of the last chunk before compression, in bytes; `None` if unknown.
+    /// The uncompressed length of the last chunk, in bytes; `None` if unknown.
     pub last_chunk: Option<u32>,
     /// The number of chunks, or `None` if it is unknown, in which case the chunks extend to the end
     /// of the file.

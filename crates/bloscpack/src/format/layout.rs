@@ -1,4 +1,4 @@
-//! The offsets of the parts of a file.
+//! The ranges of all parts of a file.
 //!
 //! ```text
 //! header | metadata section | offset table | chunk digest | chunk digest | ... | stale bytes
@@ -10,13 +10,13 @@
 
 use std::ops::Range;
 
-/// The offset and the length of a chunk.
+/// The offset and the sizes of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChunkEntry {
     /// The offset of the Blosc buffer in the file.
     pub offset: u64,
-    /// The length of the chunk before compression, in bytes.
+    /// The uncompressed length of the chunk, in bytes.
     pub nbytes: u32,
     /// The length of the Blosc buffer in bytes. The digest follows it.
     pub ctbytes: u32,
@@ -56,8 +56,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Creates a layout, and computes the offset of each chunk in the data. `chunks` must be in the
-    /// order of their data.
+    /// Creates a layout, and computes the offset of each chunk in the data. `chunks` must be in
+    /// data order.
     pub(crate) fn new(
         sections: Sections,
         data_end: u64,

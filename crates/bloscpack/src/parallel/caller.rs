@@ -94,7 +94,8 @@ impl<I: Iterator, T: Default> Queue<I, T> {
     /// Returns `true` if another worker should be started, and counts it as running.
     fn needs_worker(&self) -> bool {
         let mut state = lock(&self.state);
-        // Start at most one worker per free space, because each worker runs at least one job.
+        // Each worker runs at least one job, so start no more workers than there is space for
+        // results.
         let room = (state.done + 2 * self.threads).saturating_sub(state.next);
         let needs = state.working < self.threads.min(room) && self.has_job(&state);
         state.working += usize::from(needs);

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn running_no_jobs_calls_no_work_function() {
+    fn running_without_jobs_succeeds_and_does_no_work() {
         let none = std::iter::empty::<usize>;
         let work = |(): &mut (), _, (): &mut ()| Err(failure(0));
         for (here, threads) in ways([1, 3]) {

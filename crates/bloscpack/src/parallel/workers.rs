@@ -65,8 +65,8 @@ where
             while let Some(mut result) = taken {
                 let outcome = lock(&self.take)(&mut result).map(|()| result);
                 taken = self.queue.give_back(outcome);
-                // There is space for a result again, for lack of which other workers may have
-                // ended.
+                // Other workers may have ended for lack of space. Now there is space for a result
+                // again.
                 self.start_workers(scope);
             }
         }
@@ -125,7 +125,8 @@ impl<I: Iterator, T: Default> Queue<I, T> {
     /// Returns `true` if another worker should be started, and counts it as running.
     fn needs_worker(&self) -> bool {
         let mut state = lock(&self.state);
-        // Start at most one worker per free space, because each worker runs at least one job.
+        // Each worker runs at least one job, so start no more workers than there is space for
+        // results.
         let needs = state.working < self.threads.min(self.free_space(&state));
         state.working += usize::from(needs);
         needs

@@ -1,4 +1,4 @@
-//! Opening a file: the few reads that find its parts.
+//! Opening a file. A few reads find its parts:
 //!
 //! 1. The first 32 bytes: the version and the header.
 //! 2. The metadata section, if there is one: its header, then payload and digest.
@@ -75,8 +75,8 @@ pub(crate) fn open(
     Ok(Opened { header, meta, metadata, layout })
 }
 
-/// Reads and checks the metadata. In lenient reading, an error that affects only the metadata
-/// becomes a diagnostic, except for a wrong digest, unless `ignore_metadata` is set.
+/// Reads and checks the metadata. In lenient reading, errors in the metadata become diagnostics. A
+/// wrong digest becomes a diagnostic only if `ignore_metadata` is set.
 fn read_metadata(
     source: &dyn ReadAt,
     header: &MetaHeader,

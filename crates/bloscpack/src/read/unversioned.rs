@@ -6,8 +6,9 @@
 //! | 4 | 4 | nchunks, u32 |
 //! | 8 | | contiguous Blosc buffers, up to the end of the file |
 //!
-//! The byte that later became the version is the lowest byte of the number of chunks, so it may have any value. Such a
-//! file is recognised by its chunks, which begin at byte 8 and end at the end of the file.
+//! The byte that later became the version is the lowest byte of the number of chunks, so it may
+//! have any value. These files are therefore recognised by their chunks, which begin at byte 8 and
+//! extend exactly to the end of the file.
 
 use binio::number::ByteReader;
 use binio::{Endian, Limits, ReadAt};

@@ -89,7 +89,7 @@ pub struct RecoverReport {
     /// The length of the data in the new file in bytes, including the zeros that replace lost
     /// chunks.
     pub plain_len: u64,
-    /// The lost parts, in file order.
+    /// The lost chunks, in file order.
     pub lost: Vec<Loss>,
     /// Other irregularities, in the header, the table and the metadata.
     pub diagnostics: Vec<Diagnostic>,
@@ -184,7 +184,7 @@ impl Piece {
         }
     }
 
-    /// Returns the length of each chunk before compression, in bytes.
+    /// Returns the uncompressed length of each chunk, in bytes.
     fn size(&self) -> u32 {
         match self {
             Self::Kept(chunk) => chunk.nbytes,

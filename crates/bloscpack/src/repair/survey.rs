@@ -74,8 +74,9 @@ pub(crate) fn survey(source: &dyn ReadAt, options: &OpenOptions, skip_bad: bool)
     Ok(Survey { header, metadata, found, diagnostics })
 }
 
-/// Finds the metadata section and the table of offsets, but ignores the table if it extends past
-/// the end of the file. Returns `None` if the metadata section does so, or if its end is unknown.
+/// Finds the metadata section and the table of offsets, but ignores a table that extends past the
+/// end of the file. Returns `None` if the metadata section extends past the end of the file, or if
+/// its end is unknown.
 fn parts(
     source: &dyn ReadAt,
     header: &Header,
@@ -202,8 +203,8 @@ impl Search<'_> {
         Ok(found.or(start).unwrap_or(end))
     }
 
-    /// Returns `true` if a chunk, complete or truncated, may begin at this offset: its Blosc header
-    /// is valid, or the file ends before the end of this header.
+    /// Returns `true` if a chunk may begin at this offset. The chunk may be truncated, but its
+    /// Blosc header must be valid, unless the file ends before the end of the header.
     fn begins(&self, offset: u64) -> Result<bool> {
         match self.reader.entry(0, offset) {
             Ok(_) => Ok(true),

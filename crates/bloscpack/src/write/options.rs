@@ -11,17 +11,18 @@ use crate::parallel;
 use crate::write::chunk_encoder::Recipe;
 use crate::{Checksum, ChunkSize};
 
-/// The default compressor: blosclz, like the original program, if this build supports it, and lz4
-/// otherwise.
+/// The default compressor: blosclz, the default of the original program, if this build supports it;
+/// otherwise lz4.
 pub(crate) const COMPRESSOR: Compressor =
     if cfg!(feature = "c-blosc") { Compressor::Blosclz } else { Compressor::Lz4 };
 pub(crate) const LEVEL: u8 = 7;
 pub(crate) const TYPESIZE: u8 = 8;
 
-/// Options for writing a file. The defaults are those of the original program: version 3, blosclz at level 7 with byte
-/// shuffle for 8-byte elements, chunks of 1 MiB, adler32, and spare offsets for ten times as many chunks. Without the
-/// feature `c-blosc`, the default compressor is lz4, because blosclz and lz4hc are part of that feature. Chunks are
-/// compressed on all threads of the caller's `rayon` pool.
+/// Options for writing a file. The defaults are those of the original program: version 3, blosclz
+/// at level 7 with byte shuffle for 8-byte elements, chunks of 1 MiB, adler32, and ten spare
+/// offsets per chunk. Without the feature `c-blosc`, the default compressor is lz4, because blosclz
+/// and lz4hc are part of that feature. Chunks are compressed on all threads of the caller's `rayon`
+/// pool.
 ///
 /// Options are checked before anything is written. An invalid value is an [`InvalidOption`](ErrorKind::InvalidOption),
 /// and an option that only another version supports is [`NotInVersion`](ErrorKind::NotInVersion).

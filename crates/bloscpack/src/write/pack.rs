@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_states_an_unknown_number_of_chunks() {
+    fn the_header_of_a_stream_states_that_the_number_of_chunks_is_unknown() {
         let mut writer = StreamWriter::new(Vec::new(), &options()).unwrap();
         writer.write_all(&data(2500)).unwrap();
         let stream = writer.finish().unwrap();

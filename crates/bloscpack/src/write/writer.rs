@@ -18,9 +18,9 @@ const MIN_ENTRIES: u64 = 1 << 16;
 
 /// Packs data that arrives piece by piece to a sink that can seek.
 ///
-/// Data is gathered until there are chunks for all threads, which are then compressed together.
-/// [`finish`](Self::finish) completes the file. Without it, [`recover`](crate::repair::recover) can
-/// still read the written chunks.
+/// Data is gathered until there are chunks for all threads. These chunks are then compressed
+/// together. [`finish`](Self::finish) completes the file. Without it,
+/// [`recover`](crate::repair::recover) can still read the written chunks.
 ///
 /// For data of known length, use [`with_len`](Self::with_len). Otherwise, the length of the table
 /// of offsets must be chosen before the number of chunks is known. Up to 16 MiB of stored chunks

@@ -241,17 +241,20 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// Fails before anything is written, with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace)
-    /// if the table of offsets or the metadata section is full and the file may not
-    /// [grow](AppendOptions::grow); with [`InvalidOption`](crate::ErrorKind::InvalidOption) if an
-    /// option is out of range, if the header does not state the number and the sizes of the chunks
-    /// and [`scan`](AppendOptions::scan) is unset, if the file contains an array but neither
-    /// [`axis0`](AppendOptions::axis0) nor new metadata is set, or if both are set; with
-    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the data does not consist of whole
-    /// rows, or if new metadata does not match the data; with
-    /// [`NotInVersion`](crate::ErrorKind::NotInVersion) if there is new metadata and the file has
-    /// version 2; with [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if the existing chunks
-    /// differ in size.
+    /// Fails before anything is written:
+    ///
+    /// - with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the table of offsets or the
+    ///   metadata section is full, and the file may not [grow](AppendOptions::grow).
+    /// - with [`InvalidOption`](crate::ErrorKind::InvalidOption) if an option is out of range, if
+    ///   the header does not state the number and the sizes of the chunks and
+    ///   [`scan`](AppendOptions::scan) is unset, if the file contains an array but neither
+    ///   [`axis0`](AppendOptions::axis0) nor new metadata is set, or if both are set.
+    /// - with [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the data does not consist of
+    ///   whole rows, or if an array in the new metadata does not match the data.
+    /// - with [`NotInVersion`](crate::ErrorKind::NotInVersion) if there is new metadata, but the
+    ///   file has version 2.
+    /// - with [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if the existing chunks differ in
+    ///   size.
     ///
     /// Also fails if reading the source or writing the file fails; the file is then unchanged, or
     /// is rolled back when it is next opened for writing.

@@ -123,7 +123,8 @@ impl MetaHeader {
         end - self.checksum.len() as u64..end
     }
 
-    /// Returns the ranges to read: the payload and its digest.
+    /// Returns the ranges of the payload and its digest, which have to be read, in a section at
+    /// offset `start`.
     pub(crate) fn read_ranges(&self, start: u64) -> [Range<u64>; 2] {
         [self.payload(start), self.digest(start)]
     }
@@ -497,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_not_valid_json_is_available() {
+    fn invalid_json_is_available_as_text_but_not_parsed() {
         let metadata = read(&section(b"[NaN]")).unwrap();
         assert_eq!(metadata.text(), &b"[NaN]"[..]);
         let error = metadata.json().unwrap_err();
