@@ -24,11 +24,11 @@ pub enum Verify {
     Never,
 }
 
-/// Which order of the chunks to use if the table of offsets contradicts the file.
+/// The order in which the data of the chunks is read if the table of offsets contradicts the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChunkOrder {
-    /// Neither order. The file is rejected, because the order of its data is ambiguous.
+    /// Neither of the two orders. The file is rejected, because the order of its data is ambiguous.
     #[default]
     Unambiguous,
     /// The order of the offsets, as specified in the first description of the format.
@@ -86,7 +86,8 @@ impl OpenOptions {
         strictness: Strictness;
         /// Sets when the digest of a chunk is checked.
         verify: Verify;
-        /// Sets which order of the chunks to use if the table of offsets contradicts the file.
+        /// Sets the order in which the data of the chunks is read if the table of offsets
+        /// contradicts the file.
         order: ChunkOrder;
         /// Sets limits on the memory, decoded data and chunks that a file may require.
         ///

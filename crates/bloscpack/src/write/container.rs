@@ -84,7 +84,7 @@ impl<W: Write> ContainerWriter<W> {
         let (needed, available) =
             (self.offsets.len() as u64 + lens.len() as u64, self.header.offsets_len());
         if self.header.offsets && needed > available {
-            let what = "offsets of chunks";
+            let what = "chunk offsets";
             return Err(ErrorKind::NotEnoughSpace { what, needed, available }.into());
         }
         write(&mut self.sink)?;

@@ -1,4 +1,4 @@
-//! Open files.
+//! Files that are open for reading.
 
 use std::sync::Arc;
 

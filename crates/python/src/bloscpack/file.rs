@@ -1,4 +1,4 @@
-//! Open files.
+//! Files that are open for reading.
 
 use std::path::PathBuf;
 use std::sync::Arc;

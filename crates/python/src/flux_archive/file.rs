@@ -1,4 +1,4 @@
-//! Open archives.
+//! Archives that are open for reading.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-"""Open files."""
+"""Files that are open for reading."""
 
 from __future__ import annotations
 
