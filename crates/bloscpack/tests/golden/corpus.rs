@@ -10,8 +10,8 @@ use crate::runner;
 
 #[test]
 fn corpus_files_are_read_as_recorded() {
-    // The data of these files must be readable in lenient mode. In strict mode, it must be readable
-    // unless verification reports damage.
+    // Lenient reading must return the data of every file. Strict reading must return it exactly if
+    // verification reports no damage.
     run("golden.json", 109, |case| {
         let status = case["verify"].as_u64().unwrap_or(0);
         case["unpack"] = json!(["good"]);

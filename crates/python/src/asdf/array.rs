@@ -12,8 +12,8 @@ use super::file::OpenFile;
 use crate::array::{LazyArray, Part, Unit};
 use crate::error::{Failure, Place};
 
-/// A view of an array. The view of the crate, [`NdArray`], borrows the file. This type therefore
-/// stores only the node and the selected parts, and creates an [`NdArray`] for each call.
+/// A view of an array. The view type of the crate, [`NdArray`], borrows the file. This type
+/// therefore stores only the node and the selected parts, and creates an [`NdArray`] for each call.
 pub(super) struct FileArray {
     file: Arc<OpenFile>,
     node: NodeId,

@@ -11,8 +11,8 @@ use super::file::OpenFile;
 use crate::array::{LazyArray, Part, Unit};
 use crate::error::Failure;
 
-/// A view of the array. The view of the crate, [`Array`], borrows the file. This type therefore
-/// stores only the selected parts, and creates an [`Array`] for each call.
+/// A view of the array. The view type of the crate, [`Array`], borrows the file. This type
+/// therefore stores only the selected parts, and creates an [`Array`] for each call.
 pub(super) struct FileArray {
     file: Arc<OpenFile>,
     parts: Vec<Part>,
