@@ -46,7 +46,7 @@ impl Chain<'_> {
     ) -> Result<Vec<ChunkEntry>> {
         let start = sections.data_start;
         let Some(nchunks) = self.header.nchunks else {
-            let message = "the number of chunks is unknown (-1), so all chunks up to the end of the file are read";
+            let message = "the number of chunks is unknown (-1), so the file is read to its end";
             diagnostics.push(diagnostic::at(
                 Code::UnknownCount,
                 nchunks_offset(self.header),
