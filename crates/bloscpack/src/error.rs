@@ -85,7 +85,7 @@ pub enum ErrorKind {
         /// The index of the chunk.
         chunk: u64,
     },
-    /// The sizes in the header differ from the sizes of the chunks.
+    /// The number or the sizes of the chunks differ from those in the header.
     #[error("{message}")]
     SizeMismatch {
         /// A description of the difference.

@@ -70,7 +70,7 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// Returns the default options: lenient, and digests are checked while reading.
+    /// Returns the default options: lenient, with digests checked while reading.
     pub fn new() -> Self {
         Self::default()
     }

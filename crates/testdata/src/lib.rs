@@ -74,8 +74,8 @@ pub struct Case {
     pub entry: Value,
 }
 
-/// Returns the cases in a list, such as `expected.json`. In the list, the paths of files are
-/// relative to its folder.
+/// Reads the cases from a list file, such as `expected.json`. File paths in it are relative to the
+/// folder that contains it.
 ///
 /// # Panics
 ///

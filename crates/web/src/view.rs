@@ -29,7 +29,7 @@ const BARS: usize = 128;
 #[wasm_bindgen]
 pub struct Picture {
     plane: Plane,
-    /// The distance between the rows and columns that were read, which is 1 if all were read.
+    /// The step between the rows or columns that were read, or 1 if all of them were read.
     sampled: u64,
 }
 

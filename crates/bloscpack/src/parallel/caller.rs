@@ -51,7 +51,8 @@ struct Queue<I, T> {
 
 struct QueueState<I, T> {
     jobs: I,
-    /// Whether no more jobs are handed out: there are none left, or a job has failed.
+    /// Set to `true` when the jobs run out or one of them fails. No further jobs are handed out after
+    /// that.
     finished: bool,
     /// The number of running worker threads. A worker ends when there is no job left, or no space
     /// for another result.

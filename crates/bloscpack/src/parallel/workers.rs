@@ -83,7 +83,8 @@ struct Queue<I, T> {
 
 struct QueueState<I, T> {
     jobs: I,
-    /// Whether no more jobs are handed out: there are none left, or there was an error.
+    /// Set to `true` when the jobs run out, or after an error in a job or in `take`. No further jobs
+    /// are handed out after that.
     finished: bool,
     /// The number of running workers. A worker ends when there is no job left, or no space for
     /// another result.

@@ -68,7 +68,7 @@ impl Chain<'_> {
         }
         let fault = match table.entries {
             Entries::Unset => {
-                let message = "no offsets are set, so the chunks were found in sequence";
+                let message = "no offsets are set, so each chunk was located from the end of the previous one";
                 diagnostics.push(diagnostic::at(Code::OffsetsUnset, range.start, message));
                 return self.scan(start, nchunks);
             }
@@ -181,7 +181,7 @@ impl Chain<'_> {
         });
         match scanned {
             Ok(chunks) => {
-                let message = format!("{fault}; the chunks were found in sequence");
+                let message = format!("{fault}, so each chunk was located from the end of the previous one");
                 diagnostics.push(diagnostic::at(Code::OffsetMismatch, place, message));
                 Ok(chunks)
             }

@@ -215,7 +215,7 @@ fn section(
     }
 }
 
-/// Writes the chunks in `pieces` to a file of version 3 with a table of offsets.
+/// Writes the chunks in `pieces` to a version 3 file with an offset table.
 fn write<W: Write + Seek>(
     reader: ChunkSource<'_>,
     old: &Header,

@@ -137,7 +137,7 @@ impl<'py> Kind<'py> {
 #[derive(Default)]
 struct Found<'py> {
     copy_blocks: bool,
-    /// The number of occurrences of each container, by the address of its object.
+    /// How often each object other than a scalar occurs, keyed by its address.
     counts: HashMap<usize, usize>,
     arrays: Vec<Bound<'py, PyAny>>,
     /// The plain objects that replace nodes of other files, by the address of the node object.
@@ -187,8 +187,8 @@ impl<'py> Found<'py> {
         Ok(())
     }
 
-    /// Returns `None` for a node of the file from which blocks are copied. Converts any other node
-    /// to a plain object, and returns the object.
+    /// Converts a node to a plain object and returns it. Returns `None` for nodes of the file whose
+    /// blocks are copied, because they are not converted.
     fn node(
         &mut self,
         object: &Bound<'py, PyAny>,

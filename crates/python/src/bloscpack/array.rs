@@ -11,8 +11,9 @@ use super::file::OpenFile;
 use crate::array::{LazyArray, Part, Unit};
 use crate::error::Failure;
 
-/// A view of the array. The view type of the crate, [`Array`], borrows the file. This type
-/// therefore stores only the selected parts, and creates an [`Array`] for each call.
+/// A view of the array in a file. The view type of `bloscpack`, [`Array`], borrows the reader, so a
+/// Python object cannot contain it. This type stores only which slices and fields were selected,
+/// and creates an [`Array`] from them for each call.
 pub(super) struct FileArray {
     file: Arc<OpenFile>,
     parts: Vec<Part>,
