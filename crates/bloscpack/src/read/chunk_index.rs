@@ -181,7 +181,8 @@ impl Chain<'_> {
         });
         match scanned {
             Ok(chunks) => {
-                let message = format!("{fault}, so each chunk was located from the end of the previous one");
+                let message =
+                    format!("{fault}, so each chunk was located from the end of the previous one");
                 diagnostics.push(diagnostic::at(Code::OffsetMismatch, place, message));
                 Ok(chunks)
             }
