@@ -34,7 +34,7 @@ pub enum ErrorKind {
     NotNative,
     /// The signature is damaged by a text-mode transfer.
     TextMode {
-        /// The change that the transfer caused.
+        /// A description of the damage, such as `CR LF became LF`.
         change: &'static str,
     },
     /// A file ends inside its signature.
@@ -42,11 +42,13 @@ pub enum ErrorKind {
         /// The length of the file in bytes.
         len: usize,
     },
-    /// The address of the layout in a native file is negative, inside the signature, or after the end.
+    /// The address of the layout in a native file is negative, from 1 to 15, or after the end of
+    /// the file.
     LayoutAddress {
-        /// The address.
+        /// The invalid address, in bytes from the start of the file.
         address: i64,
-        /// The length of the file in bytes, if the address is after its end.
+        /// The length of the file in bytes if the address is after the end of the file, otherwise
+        /// `None`.
         len: Option<u64>,
     },
     /// A string is not a valid path.
@@ -62,7 +64,7 @@ pub enum ErrorKind {
     NotFound {
         /// The path at which nothing exists.
         path: String,
-        /// The path of the last existing item along the path.
+        /// The path of the last existing item on the way to `path`.
         parent: String,
         /// A description of what is missing from `parent`.
         missing: String,
@@ -76,11 +78,12 @@ pub enum ErrorKind {
         /// A description of the error.
         message: String,
     },
-    /// Data cannot be viewed as an array of elements of the same type at regular distances.
+    /// Data cannot be viewed as a strided array, whose elements have one type and are evenly
+    /// spaced.
     NotStrided {
         /// The path of the data.
         path: String,
-        /// The reason why the data cannot be viewed in this way.
+        /// The reason why the data is not a strided array.
         reason: &'static str,
     },
     /// A file was opened without a layout, and no layout is appended to it.
@@ -99,9 +102,9 @@ pub enum ErrorKind {
     PastEnd {
         /// The path of the array.
         path: String,
-        /// The address of its first byte.
+        /// The address of the first byte of the array.
         start: i128,
-        /// The address after its last byte.
+        /// The address after the last byte of the array.
         end: i128,
         /// The length of the file in bytes.
         len: u64,
@@ -118,9 +121,9 @@ pub enum ErrorKind {
         /// The paths of the missing items.
         paths: Vec<String>,
     },
-    /// A file cannot be changed or extended in this way.
+    /// A file cannot be patched or extended as requested.
     Extend {
-        /// The reason why the file cannot be changed or extended.
+        /// The reason why the file cannot be patched or extended.
         message: String,
     },
     /// A file in another format is damaged or has an unknown format.
@@ -134,7 +137,7 @@ pub enum ErrorKind {
     NoLayoutFor {
         /// The path of the part in the file.
         path: String,
-        /// The reason why a layout cannot describe it.
+        /// The reason why a layout cannot describe this part.
         reason: String,
     },
     /// A compressed array cannot be decoded or encoded.
@@ -143,7 +146,7 @@ pub enum ErrorKind {
         path: String,
         /// The name of the filter.
         filter: String,
-        /// The address of the count before the compressed bytes.
+        /// The address of the 8-byte count that precedes the compressed bytes.
         address: u64,
         /// A description of the error.
         message: String,
@@ -157,11 +160,12 @@ pub enum ErrorKind {
         /// A description of the error.
         message: String,
     },
-    /// The addresses in a layout do not follow from its summary alone.
+    /// A layout is not a template, because its summary alone does not determine every address.
     NotTemplate {
-        /// The path of an item or parameter whose address or size does not follow from the summary.
+        /// The path of the first item or parameter whose address or size the summary does not
+        /// determine.
         path: String,
-        /// The reason why its address or size does not follow from the summary.
+        /// The reason why the summary does not determine the address or size.
         reason: &'static str,
     },
     /// A layout has explicit addresses, so its data cannot be read in order.
@@ -171,20 +175,20 @@ pub enum ErrorKind {
     },
     /// A file name pattern is not valid.
     Pattern {
-        /// The pattern.
+        /// The invalid pattern.
         pattern: String,
     },
     /// A file name pattern leads out of its folder.
     OutsideFolder {
-        /// The pattern.
+        /// The pattern that leads out of the folder.
         pattern: String,
     },
-    /// A file is not a compiled layout, or is a damaged one.
+    /// A file is not a compiled layout, or is a damaged compiled layout.
     Compiled {
         /// A description of the error.
         message: String,
     },
-    /// A compiled layout does not describe the item at a path, but its text may.
+    /// A compiled layout does not describe the item at a path, but the layout text may.
     NotCompiled {
         /// The path of the item.
         path: String,
@@ -332,7 +336,7 @@ impl fmt::Display for ErrorKind {
                 "`{pattern}` is not a pattern of file names: expected one `{{}}` or `{{:05}}` for the number"
             ),
             Self::OutsideFolder { pattern } => {
-                write!(f, "the file names `{pattern}` lead out of their folder")
+                write!(f, "the file name pattern `{pattern}` leads out of its folder")
             }
             Self::Compiled { message } => write!(f, "not a valid compiled layout: {message}"),
             Self::NotCompiled { path } => write!(

@@ -26,7 +26,7 @@ use crate::layout::Order;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// The byte order of the data, unless the layout states one.
+    /// The byte order of the data. If the layout states a byte order, that one applies instead.
     pub order: Order,
     /// The address of the appended layout, in bytes from the start of the file. It is at least 16, or 0 if the
     /// file does not contain a layout.
@@ -42,10 +42,11 @@ impl Signature {
     ///
     /// # Errors
     ///
-    /// Fails with [`NotNative`](ErrorKind::NotNative) if the bytes are not a signature, with
-    /// [`TextMode`](ErrorKind::TextMode) if a text-mode transfer has damaged them, with
-    /// [`TruncatedSignature`](ErrorKind::TruncatedSignature) if there are fewer than 16 bytes, and with
-    /// [`LayoutAddress`](ErrorKind::LayoutAddress) if the address of the layout is negative or from 1 to 15.
+    /// Fails with [`NotNative`](ErrorKind::NotNative) if the bytes do not begin with a signature,
+    /// with [`TextMode`](ErrorKind::TextMode) if a text-mode transfer has damaged them, with
+    /// [`TruncatedSignature`](ErrorKind::TruncatedSignature) if there are fewer than 16 bytes, and
+    /// with [`LayoutAddress`](ErrorKind::LayoutAddress) if the address of the layout is negative or
+    /// from 1 to 15.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         const MAGIC: [u8; 8] = *b"\x8d<BD\r\n\x1a\n";
         let order = if bytes.get(1) == Some(&b'>') { Order::Big } else { Order::Little };
@@ -86,7 +87,7 @@ impl Signature {
                 Err(ErrorKind::LayoutAddress { address, len: Some(file.len()) }.into())
             }
             Err(error) => match *error.kind() {
-                // A file of fewer than 4 bytes may have any format.
+                // A file of fewer than 4 bytes may be in any format.
                 ErrorKind::NotNative | ErrorKind::TruncatedSignature { len: 0..4 } => Ok(None),
                 _ => Err(error),
             },

@@ -1,15 +1,15 @@
-//! Sharing entries among equal shapes and among arrays with equal declarations. This keeps the arenas small,
-//! because large layouts consist mainly of such arrays.
+//! Storing equal shapes, and equal declarations of arrays, only once. This keeps the arenas small,
+//! because most arrays in large layouts are declared alike.
 
 use crate::layout::names::index;
 use crate::layout::{Binding, Data, DataId, Datatype, Dim, Run};
 
-/// The number of shapes and arrays to remember. If a shape or array has been forgotten, the next equal one gets
-/// its own entry, which only costs memory.
+/// The number of shapes and arrays to remember. If a shape or array has been forgotten, an equal
+/// one is stored again, which only costs memory.
 const SHAPES: usize = 64;
 const ARRAYS: usize = 256;
 
-/// Recently declared shapes and arrays, in slots that are determined by a hash of the content.
+/// Recently declared shapes and arrays. A hash of the content determines the slot of each.
 pub(super) struct Alike {
     shapes: [Run; SHAPES],
     data: [DataId; ARRAYS],
@@ -22,8 +22,9 @@ impl Default for Alike {
 }
 
 impl Alike {
-    /// Returns the shape that consists of the dimensions from index `start` on. If an equal shape is
-    /// remembered, removes these dimensions, and returns the remembered shape.
+    /// Returns the shape formed by the dimensions from index `start` to the end of `dims`. If an
+    /// equal shape is remembered, removes these dimensions and returns the remembered shape
+    /// instead.
     pub(super) fn shape(&mut self, dims: &mut Vec<Dim>, start: u32) -> Run {
         let shape = Run { start, len: index(dims.len()) - start };
         let mixed = shape.of(dims).iter().fold(0, |mixed, dim| mix(mixed, number_of(*dim)));
@@ -36,7 +37,7 @@ impl Alike {
         *known
     }
 
-    /// Returns the id of an array. Adds the array unless an equal one is remembered.
+    /// Returns the id of an array. Adds the array to the arena unless an equal array is remembered.
     pub(super) fn data(&mut self, arena: &mut Vec<Data>, data: Data) -> DataId {
         let datatype = match data.datatype {
             Datatype::Primitive(primitive, _) => primitive.index(),

@@ -15,11 +15,11 @@ use crate::source::Span;
 const LOOK_UPS: usize = 1 << 22;
 const LOOK_UPS_PER_BYTE: usize = 64;
 
-/// The most recent bindings of free names, and the work done to find parameters.
+/// The most recent bindings of the free names of each type, and the work done to find parameters.
 #[derive(Default)]
 pub(super) struct Bound {
-    /// The bindings from the last use of each type. For a use in a dict, also the dict and the number of
-    /// parameters declared by then.
+    /// The bindings from the last use of each type. If the type was used in a dict, they are stored
+    /// with the dict and the number of parameters that were declared at that time.
     last_bindings: HashMap<TypeId, (Run, Option<(ItemId, usize)>)>,
     /// The number of dicts and lists examined for parameters so far.
     looked_at: usize,
@@ -58,7 +58,7 @@ impl Checker<'_> {
         Some(Binding::Free(index(number)))
     }
 
-    /// Binds the free names of a type where the type is used.
+    /// Binds the free names of a type that is used here. Returns the run of bindings.
     pub(super) fn bind(&mut self, id: TypeId, span: Span) -> Run {
         let used = self.layout.types[id.index()];
         if let Some(open) = self.structs.open.last_mut() {
@@ -78,7 +78,8 @@ impl Checker<'_> {
         if used.free.len == 0 {
             return Run::default();
         }
-        // If no parameter has been declared since the last use in this dict, the bindings are the same.
+        // If the type was last used in this dict, and no parameter has been declared since, reuse
+        // the bindings.
         let scope =
             (self.structs.open.is_empty()).then_some((self.dict.id, self.layout.params.len()));
         if let Some(&(run, bound_in)) = self.bound.last_bindings.get(&id) {
@@ -111,8 +112,8 @@ impl Checker<'_> {
         run
     }
 
-    /// Returns the run that consists of the bindings from index `start` on. If the last use of the type had
-    /// equal bindings, removes these bindings, and returns the run of the last use.
+    /// Returns the bindings from index `start` on as a run. If they equal the bindings from the
+    /// last use of the type, removes them and returns the earlier run instead.
     fn share_bindings(&mut self, id: TypeId, start: usize) -> Run {
         let bindings = &mut self.layout.bindings;
         if let Some(&(last, _)) = self.bound.last_bindings.get(&id) {
@@ -124,8 +125,9 @@ impl Checker<'_> {
         Run { start: index(start), len: index(bindings.len() - start) }
     }
 
-    /// Looks up a parameter in the enclosing dicts. Since there may be many dicts and lists and many names,
-    /// the number of dicts and lists examined is limited in proportion to the length of the layout.
+    /// Looks up a parameter in the current and the enclosing dicts. The total number of dicts and
+    /// lists examined is limited in proportion to the length of the layout, so that a deeply nested
+    /// layout with many names does not take too long.
     fn look_up_in_dicts(&mut self, name: NameId, span: Span) -> Option<ParamId> {
         let (found, looked_at) = self.find_param(self.dict.id, name);
         self.bound.looked_at += looked_at;

@@ -99,7 +99,8 @@ impl Checker<'_> {
         });
     }
 
-    /// Returns the attributes in a comment, and reports the first error in it.
+    /// Returns the attributes in a comment. If one of them is not valid, reports it, and ignores
+    /// the rest of the comment.
     fn attributes(&mut self, comment: &Comment, text: &str) -> Vec<Attribute> {
         let (attributes, error) = attributes::parse(&text[2..]);
         if let Some(offset) = error {
@@ -117,7 +118,8 @@ impl Checker<'_> {
         attributes
     }
 
-    /// If several attributes have the same name and subject, keeps only the last one, in its position.
+    /// If several attributes of a subject have the same name, keeps only the last one, and reports
+    /// the others.
     fn drop_repeated_attributes(&mut self, mut attributes: Vec<(Subject, Attribute, Span)>) {
         attributes.sort_by_key(|attribute| attribute.0);
         let repeated = repeated(&attributes);
@@ -150,7 +152,8 @@ fn item_after(text: &str, comment: &Comment) -> Option<Span> {
         return None;
     }
     let line = before.rsplit(['\n', '\r']).find(|line| !line.trim().is_empty())?;
-    // The comment may well describe the dict, list or struct that this line opens or returns to.
+    // If the preceding line opens a dict, list or struct, or returns to a dict, the comment
+    // probably describes that dict, list or struct.
     if line.contains('#') || line.trim_end().ends_with(['/', '.', '[', '{']) {
         return None;
     }
@@ -169,8 +172,8 @@ fn item_after(text: &str, comment: &Comment) -> Option<Span> {
     }
 }
 
-/// Returns the index of each repeated attribute, and the index of the previous attribute with the same name
-/// and subject. The attributes must be sorted by subject.
+/// Returns a pair of indices for each repeated attribute: its own index, and the index of the
+/// previous attribute with the same name and subject. The attributes must be sorted by subject.
 fn repeated(attributes: &[(Subject, Attribute, Span)]) -> Vec<(usize, usize)> {
     let mut repeated = Vec::new();
     let mut names: Vec<(&str, usize)> = Vec::new();

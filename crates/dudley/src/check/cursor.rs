@@ -30,7 +30,7 @@ impl<'a> Cursor<'a> {
         self.at = node;
     }
 
-    /// Returns the node after the next `nodes` nodes, without moving the cursor.
+    /// Returns a following node without moving the cursor. `ahead(0)` is the next node.
     pub(super) fn ahead(&self, nodes: usize) -> Option<Node> {
         self.nodes.get(self.at + nodes).copied()
     }
@@ -50,7 +50,8 @@ impl<'a> Cursor<'a> {
         if self.peek() == Some(kind) { self.next() } else { None }
     }
 
-    /// If a type with this name is defined after the current node, returns the span of its name there.
+    /// If a type with this name is defined after the cursor, returns the span of the name in its
+    /// definition.
     pub(super) fn type_defined_later(&self, name: &str) -> Option<Span> {
         let pairs = self.nodes.get(self.at..)?.windows(2);
         let mut types = pairs

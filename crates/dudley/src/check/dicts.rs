@@ -65,7 +65,8 @@ impl Checker<'_> {
         self.layout.summary = Some(Summary { struct_type, declarations });
     }
 
-    /// Checks the items up to the end of the current dict, including items of the dicts entered from it.
+    /// Checks the items up to the end of the dict that is a list element, or of the layout. This
+    /// includes the items of nested dicts.
     pub(super) fn check_items(&mut self) {
         while let Some(node) = self.cursor.next() {
             match node.kind {
@@ -106,7 +107,8 @@ impl Checker<'_> {
         self.dict.depth -= 1;
     }
 
-    /// Enters a nested level. If this exceeds the limit, reports an error and returns `false`.
+    /// Increases the nesting depth by one. If the depth then exceeds the limit, reports an error
+    /// and returns `false`.
     fn enter(&mut self, span: Span) -> bool {
         self.dict.depth += 1;
         let limit = self.report.options.limits.depth();
@@ -148,7 +150,8 @@ impl Checker<'_> {
         id
     }
 
-    /// Adds an item to the current dict. If the name is taken, the name continues to refer to the first item.
+    /// Adds an item to the current dict. If `is_taken` is set, the name continues to refer to an
+    /// earlier item.
     fn declare(&mut self, name: NameId, body: Body, span: Span, is_taken: bool) -> ItemId {
         let id = self.push_item(name, self.dict.id, body, span);
         if !is_taken {
@@ -287,7 +290,7 @@ impl Checker<'_> {
 
     fn push_element(&mut self, list: ItemId, body: Body, span: Span) -> ItemId {
         let id = self.push_item(NameId::NONE, list, body, span);
-        // Until children are numbered, the run of a list stores its last element and the number of elements.
+        // Until `number_children` is called, `start` is the id of the last element.
         if let Body::List(run) = &mut self.layout.items[list.index()].body {
             *run = Run { start: id.0, len: run.len + 1 };
         }
@@ -306,8 +309,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the last element of a list, for an extension to repeat. Reports an error if there is no such
-    /// element.
+    /// Returns the last element of a list, which an extension repeats. Reports an error if there is
+    /// no such list, or if its last element is not data.
     fn last_data(&mut self, list: Option<ItemId>, name: NameId, span: Span) -> Option<Data> {
         let body = list.map(|list| self.layout.items[list.index()].body);
         let problem = match body {
@@ -364,8 +367,8 @@ impl Checker<'_> {
 }
 
 impl Checker<'_> {
-    /// Reserves memory for the items, arrays and names of the tree. Otherwise, growing the arenas step by step would
-    /// account for a third of the time for checking.
+    /// Reserves memory for the items, arrays and names in the tree. Without this, growing the
+    /// arenas would take a third of the time needed for checking.
     pub(super) fn make_room(&mut self) {
         let (mut names, mut items, mut data, mut dims, mut len) = (0, 1, 0, 0, 0);
         for node in self.cursor.nodes() {
@@ -381,8 +384,8 @@ impl Checker<'_> {
         reserve(&mut layout.items, items);
         reserve(&mut layout.spans.items, items);
         reserve(&mut layout.declarations, items);
-        // Arrays that are alike share these entries, but the system provides memory only for entries that are
-        // written.
+        // Fewer entries may be needed, because equal arrays share an entry. The surplus costs
+        // nothing, because the system provides memory only once it is written to.
         reserve(&mut layout.data, data);
         reserve(&mut layout.dims, dims);
     }
@@ -398,8 +401,8 @@ impl Layout {
         }
     }
 
-    /// Sets the children of each dict and list, by a counting sort of the items by parent. The items are
-    /// already in ascending order.
+    /// Sets the children of each dict and list by a counting sort of the items by parent. Children
+    /// remain in order of declaration.
     pub(super) fn number_children(&mut self) {
         let mut next = Vec::new();
         reserve(&mut next, self.items.len());

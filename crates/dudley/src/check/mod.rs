@@ -1,8 +1,8 @@
 //! Checking a syntax tree and building the layout that it declares.
 //!
-//! Checking is a single walk in source order, so a name does not exist before it is declared. A declaration
-//! with an error is discarded, but its name is remembered, so that using the name does not cause another
-//! error.
+//! Checking is a single walk in source order, so a name cannot be used before it is declared. A
+//! declaration with an error is discarded, but its name is remembered, so that using the name does
+//! not cause another error.
 
 mod alike;
 mod bind;
@@ -89,10 +89,11 @@ struct Checker<'a> {
 #[derive(Clone, Copy)]
 struct OpenDict {
     id: ItemId,
-    /// The dict that `/` returns to: the root, or a dict that is a list element.
+    /// The dict that `/` returns to: the root or, within a list element, the dict that is this
+    /// element.
     top: ItemId,
     /// The number of dicts and lists that enclose the items of this dict.
     depth: u32,
-    /// Whether the items are in the summary block.
+    /// Whether the items being declared are in the summary block.
     in_summary: bool,
 }

@@ -29,7 +29,7 @@ impl<'a> Checker<'a> {
         let text = quote::unquote_with(token, |at| unknown.push(at));
         for at in unknown {
             self.report.warn(Code::UnknownEscape, || {
-                let message = "this backslash does not begin an escape; it is kept";
+                let message = "this backslash does not begin an escape, so it is kept";
                 Diagnostic::new(Code::UnknownEscape, part(at, at + 1), message)
                     .help("write `\\\\` for a backslash")
                     .fix(part(at, at + 1), "\\\\")

@@ -13,7 +13,7 @@ use crate::text::short;
 
 /// Help for layouts that seem to be written in the 2026 version of the language.
 pub(super) const SWAPPED: &str =
-    "here `:` declares a parameter and `=` data; in the version of 2026 it is the reverse";
+    "here `:` declares a parameter and `=` declares data; in the 2026 version it is the reverse";
 
 impl Layout {
     /// Returns the index of the first item that looks like a parameter of the 2026 version: a scalar integer
@@ -42,9 +42,9 @@ impl Checker<'_> {
             } else {
                 (param, item, "the item")
             };
-            Diagnostic::new(Code::ParamNamedAsItem, later, message)
-                .label_at(label, what)
-                .help("in shapes the name refers to the parameter, in paths to the item")
+            Diagnostic::new(Code::ParamNamedAsItem, later, message).label_at(label, what).help(
+                "in shapes, the name refers to the parameter; in paths, it refers to the item",
+            )
         });
     }
 

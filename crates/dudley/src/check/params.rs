@@ -58,8 +58,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns `true` if the declaration after the `:` has a shape or filter, or if its type is not a scalar
-    /// integer.
+    /// Returns `true` if the declaration after the `:` describes data: it has a shape or filter, or
+    /// its type is not a scalar integer.
     fn is_data(&self) -> bool {
         let kind = |ahead: usize| self.cursor.ahead(ahead).map(|node| node.kind);
         let marks = usize::from(kind(0) == Some(NodeKind::Mark));
@@ -90,8 +90,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Resolves typedefs, and returns the primitive integer type and its byte order. Returns `None` if the
-    /// result is not a scalar integer.
+    /// Resolves typedefs. Returns the primitive integer type and its byte order, or `None` if the
+    /// datatype does not stand for a scalar integer.
     fn scalar_integer(&self, datatype: Datatype) -> Option<(Primitive, Option<Order>)> {
         let mut datatype = datatype;
         loop {
@@ -112,7 +112,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks the value of a parameter. Returns `None` if it has an error.
+    /// Checks and returns the value of a parameter. Returns `None` if the value has an error.
     fn param_value(&mut self, name: NameId) -> Option<ParamValue> {
         if let Some(integer) = self.cursor.next_if(NodeKind::Integer) {
             return Some(ParamValue::Fixed(self.integer(integer.span())));
@@ -215,8 +215,8 @@ impl Checker<'_> {
 }
 
 impl Layout {
-    /// Adds a label at an out-of-scope parameter with this name. If there is no such parameter, adds help, such
-    /// as a similar name.
+    /// If a parameter with this name exists but is out of scope, adds a label at its declaration.
+    /// Otherwise, adds help, such as a similar name.
     fn explain_scope(&self, diagnostic: Diagnostic, name: NameId) -> Diagnostic {
         let params = self.params.iter().take(1000);
         if let Some(at) = params.clone().position(|param| param.name == name) {

@@ -31,14 +31,15 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Fails with [`Layout`](crate::ErrorKind::Layout) if the bytes come from a binary file
-    /// ([`IllegalCharacter`](Code::IllegalCharacter)), or if there are 2 GiB or more
-    /// ([`BeyondLimit`](Code::BeyondLimit)).
+    /// Fails with [`Layout`](crate::ErrorKind::Layout) with the code
+    /// [`IllegalCharacter`](Code::IllegalCharacter) if the first byte is 8d, as in a native binary
+    /// file, and with the code [`BeyondLimit`](Code::BeyondLimit) if there are 2 GiB or more.
     pub fn decode<'b>(bytes: impl Into<Cow<'b, [u8]>>) -> Result<Self, Error> {
         Self::decode_as(None, bytes.into())
     }
 
-    /// Decodes the bytes of a layout. Sets the name used in messages, which is usually the name of a file.
+    /// Decodes the bytes of a layout, like [`decode`](Self::decode). Messages refer to the layout
+    /// as `name`, which is usually the name of a file.
     ///
     /// # Errors
     ///
@@ -62,7 +63,8 @@ impl Source {
         if bytes.first() == Some(&0x8d) {
             return fail(name, binary(&bytes));
         }
-        // Limit the length, because offsets have 32 bits, and decoding turns one byte into at most three.
+        // Limit the length, because offsets have 32 bits. Decoding may even turn one byte into
+        // three, so the length is checked again afterwards.
         let len = bytes.len();
         if len > i32::MAX as usize {
             return fail(name, too_long(len));
@@ -147,8 +149,9 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// Fails with [`Layout`](crate::ErrorKind::Layout), which contains all errors in the layout, up to 100.
-    /// Also fails in the same cases as [`Source::decode`].
+    /// Fails with [`Layout`](crate::ErrorKind::Layout) if the layout has errors. The error contains
+    /// all of them, but at most [`max_diagnostics`](crate::Limits::max_diagnostics). Also fails in
+    /// the same cases as [`Source::decode`].
     pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, Error> {
         ParseOptions::new().parse(text)
     }

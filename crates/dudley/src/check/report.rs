@@ -3,13 +3,14 @@
 use crate::diagnostic::{Code, Diagnostic, Severity, start};
 use crate::options::ParseOptions;
 
-/// Collects diagnostics, subject to the options and limits. Diagnostics reported while it is muted are dropped.
+/// Collects diagnostics, subject to the options and limits. While `is_muted` is set, diagnostics
+/// are discarded.
 pub(super) struct Report<'a> {
     pub(super) options: &'a ParseOptions,
     errors: Vec<Diagnostic>,
     /// The warnings and notes so far.
     others: Vec<Diagnostic>,
-    /// Whether diagnostics are ignored, as in the first of the two walks over the summary block.
+    /// Whether diagnostics are discarded, as in the first of the two walks over the summary block.
     pub(super) is_muted: bool,
 }
 
@@ -48,8 +49,8 @@ impl<'a> Report<'a> {
         self.options.limits.max_diagnostics as usize
     }
 
-    /// Returns all errors, including parser errors, and all warnings and notes. Both lists are in source
-    /// order.
+    /// Returns the errors, including the syntax errors in `parsing`, and the warnings and notes.
+    /// Both lists are in source order.
     pub(super) fn finish(mut self, parsing: &[Diagnostic]) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         self.errors.extend_from_slice(parsing);
         self.errors.sort_by_key(start);

@@ -20,7 +20,8 @@ pub(super) struct OpenStruct {
     pub(super) is_indeterminate: bool,
 }
 
-/// The structs that are not closed yet and, for each name, the last structs in which it is a member or free.
+/// The structs that are not closed yet. Also stores, for each name, the last struct that has a
+/// member with this name, and the last struct in which the name is free.
 #[derive(Default)]
 pub(super) struct Structs {
     pub(super) open: Vec<OpenStruct>,
@@ -155,8 +156,9 @@ impl Checker<'_> {
         id
     }
 
-    /// Reports members that are declared twice, or that have the same name as a parameter. Must be called once
-    /// all fields of the struct are known, so that one mark per name is enough.
+    /// Reports members that are declared twice, or that have the same name as a parameter. Must be
+    /// called once per struct, when its fields are complete, because `member_of` stores only one
+    /// struct for each name.
     fn check_fields(&mut self, id: TypeId, fields: Run) {
         self.structs.member_of.resize(self.layout.names.len(), TypeId(u32::MAX));
         for at in fields.start as usize..(fields.start + fields.len) as usize {

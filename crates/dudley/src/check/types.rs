@@ -47,7 +47,8 @@ impl Checker<'_> {
             }
             NodeKind::Type => self.named_type(node.span()),
             _ => {
-                // The value of a parameter is a list, or the declaration has an error.
+                // This node, such as `Broken`, does not begin a datatype, so leave it to the
+                // caller.
                 self.cursor.go_to(self.cursor.last());
                 None
             }
@@ -122,7 +123,7 @@ impl Checker<'_> {
         });
     }
 
-    /// Returns `true` if the type is the first element of a list, as in `name[type`.
+    /// Returns `true` if the type name follows the `[` of a list, as in `name[type`.
     fn is_bare_list_of(&self, span: Span) -> bool {
         let before = self.cursor.text[..span.start as usize].trim_end();
         before.ends_with('[')
@@ -163,7 +164,7 @@ impl Checker<'_> {
             self.report.warn(Code::ManySuffixes, || {
                 let message = format!("{count} suffixes");
                 Diagnostic::new(Code::ManySuffixes, node.span(), message)
-                    .help("other versions of the language allow at most 31")
+                    .help("other versions of the language allow at most 31 suffixes")
             });
         }
         let count = i32::try_from(count).unwrap_or(i32::MAX);

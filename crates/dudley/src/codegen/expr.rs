@@ -14,7 +14,7 @@ const MAX_PRODUCTS: usize = 12;
 /// Maximum number of terms that one function computes. A term that needs more gets its own function.
 const MAX_TERMS: u32 = 24;
 
-/// Maximum number of nested `Place` terms through which an alignment is traced.
+/// Maximum number of nested `Place` terms to examine when deriving the alignment of a sum.
 const MAX_PLACES: u32 = 8;
 
 /// Maximum depth of calls between generated functions, so that they cannot overflow the stack.
@@ -23,7 +23,7 @@ const MAX_CALLS: u32 = 400;
 /// A factor in a product. It depends on the values of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Factor {
-    /// The length of a dimension, given by the position of a parameter among the arguments and a suffix.
+    /// A dimension: the position of its parameter among the function arguments, and its suffix.
     Dim(usize, i32),
     /// A term, by its number.
     Term(u32),
@@ -45,7 +45,7 @@ pub(super) enum Term {
     Place(Sum, u64, Sum),
     /// The greater of two sums.
     Max(Sum, Sum),
-    /// A long sum.
+    /// A sum that has too many products to be repeated wherever it is used.
     Value(Sum),
 }
 
@@ -58,7 +58,7 @@ impl Term {
         std::iter::once(first).chain(second)
     }
 
-    /// Returns the terms from which this term is computed directly.
+    /// Returns the numbers of the terms that occur in the definition of this term.
     pub(super) fn terms(&self) -> impl Iterator<Item = u32> {
         self.sums().flat_map(Sum::terms)
     }
@@ -74,7 +74,7 @@ impl Sum {
         self.products.is_empty().then_some(self.constant)
     }
 
-    /// Returns the terms that occur in the sum.
+    /// Returns the numbers of the terms that occur in the sum.
     pub(super) fn terms(&self) -> impl Iterator<Item = u32> {
         let factors = self.products.keys().flatten();
         factors.filter_map(|factor| match *factor {
@@ -101,7 +101,7 @@ impl Sum {
         Ok(self)
     }
 
-    /// Returns the product of the sum, a number and factors.
+    /// Returns the sum multiplied by `number` and by all `factors`.
     fn times(&self, number: u64, factors: &[Factor]) -> Result<Self> {
         if number == 0 {
             return Ok(Self::default());
@@ -158,13 +158,13 @@ impl Terms {
         self.list[id as usize].is_function
     }
 
-    /// Returns the terms that have their own function.
+    /// Returns the numbers of the terms that have their own function.
     pub(super) fn functions(&self) -> impl Iterator<Item = u32> {
         (0..).zip(&self.list).filter(|(_, known)| known.is_function).map(|(id, _)| id)
     }
 
-    /// Returns the terms that a function has to compute for `sums`. Each term follows the terms that it depends
-    /// on.
+    /// Returns the numbers of the terms that a function has to compute for `sums`. Each term
+    /// follows the terms that it depends on.
     pub(super) fn needed(&self, sums: &[&Sum]) -> Vec<u32> {
         let mut found = std::collections::BTreeSet::new();
         let mut open: Vec<u32> = sums.iter().flat_map(|sum| sum.terms()).collect();
@@ -248,7 +248,7 @@ impl Terms {
         self.short(sum)
     }
 
-    /// Returns the product of a sum, a number and factors.
+    /// Returns a sum multiplied by `number` and by all `factors`.
     pub(super) fn times(&mut self, sum: &Sum, (number, factors): (u64, &[Factor])) -> Result<Sum> {
         let product = sum.times(number, factors)?;
         self.short(product)

@@ -6,8 +6,8 @@
 //! | `sums` | arithmetic with such sums, for the walk in `place` |
 //! | `print` | printing the functions in a language |
 //!
-//! Everything that does not depend on values is computed in advance, so the functions of most items have only
-//! one line.
+//! Everything that does not depend on parameter values is computed in advance, so the functions of
+//! most items have only one line.
 
 mod expr;
 mod print;
@@ -58,11 +58,12 @@ pub enum Language {
 }
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
-    /// Generates code with functions `offset_NAME` and `nbytes_NAME` for each stored item and parameter, and
-    /// for each member of a struct, in its first instance. `NAME` is the path, in which `/`, `.` and `[` become
-    /// `_`. All functions have the same arguments: the stored parameters of dicts, by name, in order of
-    /// declaration. Addresses and sizes that depend on the stream, such as the size of a compressed array, have
-    /// no functions.
+    /// Generates code with functions `offset_NAME` and `nbytes_NAME` for each stored item and
+    /// parameter, and for each member of a struct. In an array of structs, these describe the
+    /// member in the first instance. `NAME` is the path without its first `/`, in which `/`, `.`
+    /// and `[` become `_`. All functions have the same arguments: the stored parameters of dicts,
+    /// by name, in order of declaration. Addresses and sizes that depend on the stream, such as the
+    /// size of a compressed array, have no functions.
     ///
     /// The code follows the rules of this resolver, for example for alignment and the origin of addresses. The
     /// values and the stream of the resolver are ignored.

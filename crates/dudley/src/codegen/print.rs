@@ -127,7 +127,7 @@ impl Language {
     }
 }
 
-/// The names that are already in use.
+/// The function or argument names that are already in use.
 #[derive(Default)]
 struct Taken(HashSet<String>);
 
@@ -195,7 +195,8 @@ impl<'t> Printer<'t> {
         self.out
     }
 
-    /// Prints a one-line comment. Characters that could end it or change the direction of the text are escaped.
+    /// Prints a one-line comment. Escapes characters that could end the comment or change the
+    /// direction of its text.
     fn comment(&mut self, text: &str) {
         let mut shown = String::new();
         for character in text.chars() {

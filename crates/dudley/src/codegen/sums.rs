@@ -69,7 +69,8 @@ impl Sizes for Sums {
     }
 }
 
-/// Code is generated from the layout alone, so no values are stored or given.
+/// Keeps the default methods, which provide no values, because code is generated from the layout
+/// alone.
 impl Facts<'_> for Sums {
     type Sizes = Self;
     type Size = Sum;

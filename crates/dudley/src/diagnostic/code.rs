@@ -18,7 +18,7 @@ binio::codes! {
         BadEscape = "E006": Error;
         /// an unexpected token
         Unexpected = "E010": Error;
-        /// nested too deeply
+        /// dicts, lists or structs nested too deeply
         TooDeep = "E011": Error;
         /// expected the name of an item or member
         ExpectedName = "E012": Error;
@@ -48,7 +48,7 @@ binio::codes! {
         PrimitiveRedefined = "E024": Error;
         /// a type name that begins with < > |
         PrefixedTypeName = "E025": Error;
-        /// no list element to repeat
+        /// an extension without a list element to repeat
         BadExtension = "E026": Error;
         /// a parameter that is not a scalar integer
         NotInteger = "E027": Error;
@@ -66,7 +66,7 @@ binio::codes! {
         ValueUnknown = "E042": Error;
         /// the stream ends before a value
         StreamTooShort = "E043": Error;
-        /// an impossible compressed length
+        /// compressed data that does not fit into the stream
         CompressedLength = "E044": Error;
         /// `..` at the top level
         UpAtTop = "W001": Warning;
@@ -92,7 +92,7 @@ binio::codes! {
         SwappedDialect = "L-swapped-dialect": Note;
         /// an unquoted name with non-ASCII letters
         NonAsciiName = "L-non-ascii-name": Note;
-        /// more than 31 suffixes
+        /// a dimension with more than 31 suffixes
         ManySuffixes = "L-many-suffixes": Note;
         /// a parameter that hides a parameter of an enclosing dict
         ShadowedParam = "L-shadowed-parameter": Note;
@@ -114,7 +114,7 @@ binio::codes! {
 }
 
 impl Code {
-    /// Returns the code with this name.
+    /// Returns the code with this name, such as `L-hole`, or `None` if there is no such code.
     ///
     /// ```
     /// use dudley::diagnostic::Code;

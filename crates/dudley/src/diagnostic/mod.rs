@@ -1,4 +1,5 @@
-//! Errors, warnings and notes about a layout, as values or rendered with excerpts of the layout.
+//! Errors, warnings and notes about a layout, and their rendering as text with excerpts of the
+//! layout.
 
 mod code;
 mod render;
@@ -31,13 +32,14 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Creates the diagnostics of a source from a list, which must not be empty and must be in source order.
+    /// Creates the diagnostics of a source. `list` must not be empty, and must be in source order.
     pub(crate) fn new(mut list: Vec<Diagnostic>, source: Arc<Source>) -> Self {
         source.locate(&mut list);
         Self { list, source }
     }
 
-    /// Returns the first error in the text, the only one that a parser without error recovery would report.
+    /// Returns the first error in the text. A parser without error recovery would report only this
+    /// error.
     pub fn first(&self) -> &Diagnostic {
         let mut errors = self.list.iter().filter(|found| found.severity == Severity::Error);
         errors.next().unwrap_or(&self.list[0])

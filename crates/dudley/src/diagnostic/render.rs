@@ -5,8 +5,9 @@ use annotate_snippets::{Annotation, AnnotationKind, Level, Origin, Padding, Rend
 use super::{Diagnostic, Place, Severity, floor};
 use crate::source::Source;
 
-/// A mark that begins within this many bytes of the previous one shares its excerpt. At most this many bytes
-/// of a line are shown before the first mark and after the last, because a single line may be gigabytes long.
+/// A mark that begins within this many bytes of the previous mark is shown in the same excerpt.
+/// Because a single line may be gigabytes long, at most this many bytes of a line are shown before
+/// the first mark and after the last mark.
 const FAR: usize = 1 << 12;
 
 impl Source {
@@ -60,7 +61,8 @@ impl Source {
         renderer.render(&[group]) + "\n"
     }
 
-    /// Returns the mark for a [`Place`]. The mark ends within the line in which it begins.
+    /// Returns the mark for a [`Place`]. A mark that would extend over several lines ends with the
+    /// first line.
     fn mark<'a>(&self, place: &Place, label: Option<&'a str>, kind: AnnotationKind) -> Mark<'a> {
         let at = |offset: u64| floor(self.text(), usize::try_from(offset).unwrap_or(usize::MAX));
         let offset = place.offset.unwrap_or_default();
@@ -70,7 +72,7 @@ impl Source {
         Mark { start, end: start + len, label, kind }
     }
 
-    /// Returns an excerpt with the lines that contain the marks, which are close together.
+    /// Returns an excerpt with the lines that contain the marks. The marks must be close together.
     fn excerpt<'a>(&self, marks: &[Mark<'a>]) -> Excerpt<'a> {
         let text = self.text();
         let ends = marks.iter().map(|mark| mark.end);

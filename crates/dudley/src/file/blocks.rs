@@ -10,11 +10,11 @@ use super::bytes::FileBytes;
 /// Number of bytes per block.
 const BLOCK: usize = 128;
 
-/// Maximum number of remembered bytes.
+/// Maximum total length of the remembered reads in bytes.
 const MAX_ANSWERS: usize = 1 << 16;
 
-/// A file that is read in blocks and keeps the last block in memory. Remembers all reads and their results, up
-/// to a limit.
+/// A file that is read in blocks. Keeps the last block in memory, and remembers all reads and their
+/// results, up to a limit.
 pub(super) struct Blocks {
     file: FileBytes,
     state: Mutex<State>,
@@ -29,8 +29,8 @@ struct State {
     answered: usize,
 }
 
-/// All reads from a file and their results. Code that makes only these reads behaves the same for any file with
-/// the same results.
+/// The length of a file, and all reads from it with their results. Code that uses only these
+/// behaves the same for every file with the same length and the same results.
 pub(super) struct Answers {
     len: u64,
     answers: Vec<(u64, Vec<u8>)>,
@@ -48,8 +48,8 @@ impl Blocks {
         Some(Answers { len: self.file.len(), answers })
     }
 
-    /// Returns `true` if repeating the reads on this file gives the same results. A failed read counts as a
-    /// different result.
+    /// Returns `true` if this file has the same length, and repeating the reads on it gives the
+    /// same results. A failed read counts as a different result.
     pub(super) fn gives(&self, answers: &Answers) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = Vec::new();

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use binio::write::ConsistentFile;
 use binio::{Bytes, ReadAt};
 
-/// The bytes that contain an array: its file, or decoded bytes in memory. Clones share the bytes.
+/// A source of bytes from which an array is read: a file, or decoded bytes in memory. Clones share
+/// the source.
 #[derive(Clone)]
 pub struct FileBytes(Arc<dyn ReadAt>);
 
@@ -35,7 +36,7 @@ impl FileBytes {
         Ok(ConsistentFile::open(path)?.into())
     }
 
-    /// Returns `true` if both share the same bytes.
+    /// Returns `true` if both are clones of the same source.
     #[cfg(feature = "write")]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

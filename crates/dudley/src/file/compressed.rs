@@ -10,11 +10,11 @@ use crate::filter::{Declared, FilterError};
 use crate::layout::Order;
 use crate::place::{Inner, Row, Stored, to_error};
 
-/// Length of the count in bytes.
+/// Length in bytes of the count before the compressed bytes.
 const COUNT_LEN: u64 = 8;
 
 impl File {
-    /// Decodes a compressed array.
+    /// Decodes a compressed array. `path` is used in messages.
     pub(super) fn decoded(
         &self,
         inner: &mut Inner<'_>,
@@ -56,8 +56,8 @@ impl File {
         Ok(array.map_err(binio::Error::from)?)
     }
 
-    /// Returns the bytes after the count at `address`. The address resolver has already checked that they are
-    /// in the file.
+    /// Reads the count at `address`, and returns the compressed bytes after it. The address
+    /// resolver has already checked that these bytes are in the file.
     fn compressed(&self, address: u64) -> Result<Bytes, Error> {
         let mut count = [0; 8];
         self.source().read_exact_at(&mut count, address)?;

@@ -10,7 +10,7 @@ use crate::layout::Field;
 use crate::place::{Inner, Row, Stored, to_error};
 use crate::signature::Signature;
 
-/// Maximum number of explanations for one byte. A byte has several if items overlap.
+/// Maximum number of explanations for one byte. A byte has several explanations if items overlap.
 const MAX_ROWS: usize = 16;
 
 /// The item or other part of a file that a byte belongs to.
@@ -29,7 +29,7 @@ pub enum Explanation {
     },
     /// The address of the layout: the 8 bytes after the signature.
     LayoutAddress {
-        /// Index of the byte in the address.
+        /// Index of the byte in the 8-byte address.
         byte: u64,
     },
     /// The text of the appended layout.
@@ -48,9 +48,9 @@ pub enum Explanation {
         /// Index of the byte in the element.
         byte: u64,
     },
-    /// A byte of a struct that belongs to none of its members.
+    /// A byte inside a struct that belongs to no member or parameter.
     Padding {
-        /// Path of the struct, with the index of the instance.
+        /// Path of the struct, or of an instance in an array of structs, such as `/x[1]`.
         path: String,
     },
     /// A compressed array: its count or its compressed bytes.
@@ -62,9 +62,9 @@ pub enum Explanation {
     },
     /// A byte that belongs to no item.
     Unused {
-        /// Path of the last item that ends before the byte.
+        /// Path of the last item that ends before the byte, or `None` if there is no such item.
         after: Option<String>,
-        /// Path of the first item that begins after the byte.
+        /// Path of the first item that begins after the byte, or `None` if there is no such item.
         before: Option<String>,
     },
     /// An address at or beyond the end of the file.
@@ -105,8 +105,8 @@ impl fmt::Display for Explanation {
 }
 
 impl File {
-    /// Explains what the byte at `address` belongs to. Returns more than one explanation if items overlap
-    /// there.
+    /// Explains what the byte at `address` belongs to. Returns several explanations, but at most
+    /// 16, if items overlap at this address.
     ///
     /// ```
     /// use dudley::{File, Layout};
@@ -125,8 +125,8 @@ impl File {
     /// # Errors
     ///
     /// Fails with [`Read`](crate::ErrorKind::Read) if the file cannot be read, and with
-    /// [`Layout`](crate::ErrorKind::Layout) if it ends before a parameter that determines the size of an
-    /// instance.
+    /// [`Layout`](crate::ErrorKind::Layout) if the file ends before a parameter that determines the
+    /// size of an instance.
     pub fn explain(&self, address: u64) -> Result<Vec<Explanation>, Error> {
         let len = self.source().len();
         if address >= len {
@@ -185,8 +185,9 @@ impl File {
         }
     }
 
-    /// Descends one level. Returns the member that contains the byte, or the explanation if nothing is nested
-    /// more deeply.
+    /// Returns the member or parameter of a struct that contains the byte, and appends its name to
+    /// `path`. If the byte belongs to no member or parameter, returns the final explanation
+    /// instead.
     fn inwards(
         &self,
         inner: &mut Inner<'_>,

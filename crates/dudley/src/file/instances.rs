@@ -50,9 +50,9 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Also fails with
-    /// [`NotStrided`](ErrorKind::NotStrided) if the path does not lead to an uncompressed struct, or if the
-    /// address or shape of the struct is not known.
+    /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Also fails
+    /// with [`NotStrided`](ErrorKind::NotStrided) if the path does not lead to an uncompressed
+    /// struct, or if the address or shape of the struct is unknown.
     pub fn instances(&self, path: &str) -> Result<Instances<'_>, Error> {
         let (row, inside) = self.find(path)?;
         let inputs = self.inputs();
@@ -92,13 +92,13 @@ impl<'f> Instances<'f> {
         self.stored.shape().unwrap_or_default()
     }
 
-    /// Returns an instance by its index in C order, as if the array had one dimension.
+    /// Returns an instance by its index in the flattened array, in C order.
     ///
     /// # Errors
     ///
-    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if there is no such instance or its size is not known,
-    /// and with [`Layout`](ErrorKind::Layout) if the file is too short for a parameter of this or an earlier
-    /// instance.
+    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if there is no such instance or its size is
+    /// unknown, and with [`Layout`](ErrorKind::Layout) if the file is too short for a parameter of
+    /// this or an earlier instance.
     pub fn get(&self, index: u64) -> Result<Instance<'f>, Error> {
         let path = format!("{}[{index}]", self.path);
         if index >= self.count {
@@ -156,7 +156,7 @@ impl<'f> IntoIterator for &'f Instances<'_> {
 }
 
 impl<'f> Instance<'f> {
-    /// Returns the address of the instance: its offset from the start of the file, in bytes.
+    /// Returns the address of the instance, in bytes from the start of the file.
     pub fn address(&self) -> u64 {
         self.address
     }

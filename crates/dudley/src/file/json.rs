@@ -9,7 +9,8 @@ use crate::error::{Error, ErrorKind};
 use crate::layout::{Field, Inside};
 use crate::place::{Inner, Row, Stored, to_error};
 
-/// Maximum number of empty instances to write. Without it, a short file could claim any number of them.
+/// Maximum number of empty instances to write per array. Without this limit, a short file could
+/// claim any number of empty instances.
 const MAX_EMPTY: u64 = 1 << 16;
 
 impl File {
@@ -33,9 +34,9 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Also fails with
-    /// [`Read`](ErrorKind::Read) if writing to `out` fails, if the elements cannot be read, or if there are
-    /// more than 65,536 empty instances.
+    /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Also fails
+    /// with [`Read`](ErrorKind::Read) if writing to `out` fails, if the elements cannot be read, or
+    /// if an array has more than 65,536 empty instances.
     pub fn write_json(&self, path: &str, out: &mut dyn Write) -> Result<(), Error> {
         let (row, inside) = self.find(path)?;
         self.write_inside(row, &inside, path, out)
@@ -62,7 +63,8 @@ impl File {
         let mut inner = self.inner(&inputs);
         let stored = self.follow(&mut inner, row, inside, path)?;
         if stored.is_ragged(self.layout()) {
-            // Do a dry run first, so that nothing is written if an instance cannot be read.
+            // Write to a sink first, so that nothing is written to `out` if an instance cannot be
+            // read.
             Values { file: self, row, path, out: &mut io::sink() }.value(&mut inner, &stored)?;
             let mut inner = self.inner(&inputs);
             return Values { file: self, row, path, out }.value(&mut inner, &stored).map(drop);
@@ -80,8 +82,9 @@ struct Values<'v> {
 }
 
 impl Values<'_> {
-    /// Writes a value. Returns its size in bytes if it is a single ragged instance, otherwise 0. The recursion
-    /// is bounded by the maximum nesting of types.
+    /// Writes a value. If the value is a single instance whose size depends on its contents,
+    /// returns its size in bytes, otherwise 0. The recursion is bounded by the maximum nesting of
+    /// types.
     fn value(&mut self, inner: &mut Inner<'_>, stored: &Stored) -> Result<u64, Error> {
         if !stored.is_ragged(self.file.layout()) {
             let array = self.file.to_array(inner, stored, self.row, self.path)?;
@@ -112,7 +115,7 @@ impl Values<'_> {
             address = address.saturating_add(nbytes);
             empty += u64::from(nbytes == 0);
             if empty > MAX_EMPTY {
-                let what = "instances without bytes to print";
+                let what = "empty instances in one array";
                 let error = ElementsError::Limit { what, limit: MAX_EMPTY, requested: count };
                 return Err(binio::Error::from(error).into());
             }

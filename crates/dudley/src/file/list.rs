@@ -7,7 +7,7 @@ use super::value::{Array, File};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Found, ItemId, ItemKind};
 
-/// The elements of a list. Each is opened as an array only when requested.
+/// The elements of a list. An element is opened as an array only when requested.
 ///
 /// ```
 /// use dudley::{Layout, OpenOptions, Order, Rules};
@@ -68,7 +68,8 @@ impl<'f> List<'f> {
         self.elements.is_empty()
     }
 
-    /// Returns the path of an element, for example to access an element that is a list or dict.
+    /// Returns the path of an element, such as `/list[2]`. It gives access to elements that are
+    /// lists or dicts.
     pub fn path(&self, index: usize) -> String {
         format!("{}[{index}]", self.path)
     }
@@ -87,8 +88,10 @@ impl<'f> List<'f> {
         (0..self.elements.len()).map(|index| self.get(index))
     }
 
-    /// Returns all elements as one array, with the index in the list as its first dimension. Returns `None` if
-    /// the list is empty, or if its elements are compressed, differ in type or shape, or are not evenly spaced.
+    /// Returns all elements as one array, with the index in the list as its first dimension.
+    /// Returns `None` if the list is empty, or if its elements have a filter, differ in type or
+    /// shape, or are not evenly spaced in ascending order. Also returns `None` for a list of
+    /// counted text.
     ///
     /// # Errors
     ///
@@ -101,7 +104,7 @@ impl<'f> List<'f> {
         let (Some(start), Some(declared)) = (address(first), data(first)) else { return Ok(None) };
         let is_in_file = self.file.layout().filter(declared).is_none();
         if !is_in_file || one.layout().offset() != start {
-            // The array is compressed, or is a struct that stands for its only member.
+            // The element has a filter, or is a struct whose only member begins after a parameter.
             return Ok(None);
         }
         let second = self.elements.get(1).and_then(|&id| address(id));

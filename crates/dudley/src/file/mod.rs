@@ -2,7 +2,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `bytes` | the bytes of a file, without the effect of an interrupted change |
+//! | `bytes` | the bytes of a file, without the effects of an interrupted change |
 //! | `appended` | the layout at the end of a native file |
 //! | `value` | an open file: arrays, members and parameters by path |
 //! | `open` | opening a file: finding its layout, parameters and addresses |

@@ -54,7 +54,8 @@ fn size(datatype: &Datatype) -> usize {
     usize::try_from(datatype.itemsize()).unwrap_or(usize::MAX)
 }
 
-/// Returns the numpy type to which elements must be converted, or `None` if numpy supports this type.
+/// Returns the numpy type to which elements must be converted, or `None` if numpy supports their
+/// type.
 fn widened(datatype: &Datatype) -> Result<Option<Datatype>, array::ElementsError> {
     match datatype {
         Datatype::Scalar(scalar) => {
@@ -130,7 +131,7 @@ fn widen(from: &Datatype, to: &Datatype, bytes: &[u8], out: &mut [u8]) -> Result
     Ok(())
 }
 
-/// Returns the text without the zeros at its end.
+/// Returns the bytes without the zero code units at their end.
 fn trimmed(bytes: &[u8], unit: usize) -> &[u8] {
     let is_text = |unit: &[u8]| unit.iter().any(|&byte| byte != 0);
     let units = bytes.chunks_exact(unit).rposition(is_text).map_or(0, |last| last + 1);
@@ -143,7 +144,7 @@ fn put(characters: impl Iterator<Item = char>, endian: Endian, out: &mut [u8]) {
     }
 }
 
-/// Conversion between numbers and bytes in a byte order.
+/// Converts numbers from and to bytes in this byte order.
 trait Numbers {
     fn u16(self, bytes: &[u8]) -> u16;
     fn bytes(self, number: u32) -> [u8; 4];
@@ -174,19 +175,19 @@ mod tests {
     }
 
     #[test]
-    fn unicode_text_is_widened_to_four_bytes_per_character() {
+    fn utf8_and_utf16_text_is_converted_to_four_bytes_per_character() {
         assert_eq!(shown("< x = U1[2, 3]", "é!a\0\0".as_bytes()), r#"<U3 ["é!", "a"]"#);
         assert_eq!(shown("> x = U2[2]", &[0x26, 0x3a, 0, 0]), r#">U2 "☺""#);
         assert_eq!(shown("< x = S1[2]", b"ab"), r#"|S2 "ab""#);
     }
 
     #[test]
-    fn half_precision_complex_numbers_are_widened() {
+    fn half_precision_complex_numbers_become_single_precision() {
         assert_eq!(shown("< x = c4", &[0, 0x3c, 0, 0xc0]), "<c8 {\"$complex\":[1.0,-2.0]}");
     }
 
     #[test]
-    fn members_of_structs_are_widened_in_order() {
+    fn struct_members_are_converted_and_keep_their_order() {
         let shown = shown("< x = { n = i1  t = U1[2]  z = i1 }[2]", b"\x01ab\x02\x03c\0\x04");
         assert!(shown.starts_with("[('n', '|i1'), ('t', '<U2'), ('z', '|i1')] "), "{shown}");
         assert!(shown.ends_with(r#"[{"n":1,"t":"ab","z":2}, {"n":3,"t":"c","z":4}]"#));

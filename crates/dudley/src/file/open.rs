@@ -43,7 +43,8 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// Returns the default options, with which only a file with an appended layout can be opened.
+    /// Returns the default options. Without further settings, they can open only files with an
+    /// appended layout.
     pub fn new() -> Self {
         Self::default()
     }
@@ -68,7 +69,8 @@ impl OpenOptions {
         compiled: CompiledLayout => Some(compiled);
     }
 
-    /// Parses the text of a layout and sets it as the layout.
+    /// Parses a layout and sets it, like [`layout`](Self::layout). Uses the current
+    /// [`parse_options`](Self::parse_options).
     ///
     /// # Errors
     ///
@@ -78,7 +80,8 @@ impl OpenOptions {
         Ok(self.layout(layout))
     }
 
-    /// Sets the options for parsing an appended layout.
+    /// Sets the options for parsing an appended layout, the text of a compiled layout, and the
+    /// layouts passed to later calls of [`parse`](Self::parse).
     #[must_use]
     pub fn parse_options(mut self, options: ParseOptions) -> Self {
         self.parse = options;
@@ -86,8 +89,8 @@ impl OpenOptions {
     }
 
     binio::setters! {
-        /// Sets the rules for finding addresses. They may also provide the values of parameters that the file
-        /// does not store.
+        /// Sets the rules for finding addresses. They may also provide the values of stored
+        /// parameters that cannot be read from the file.
         rules: Rules;
         /// Sets the limits for reading arrays.
         limits: binio::Limits;
@@ -96,9 +99,9 @@ impl OpenOptions {
         filters: FilterRegistry;
     }
 
-    /// Sets whether files are mapped into memory, which makes views of arrays free. If another program
-    /// truncates a mapped file, the operating system may kill this process. By default, files are not mapped,
-    /// and data is read when needed.
+    /// Sets whether files are mapped into memory, so that arrays can be viewed without copying
+    /// their data. If another program truncates a mapped file, the operating system may kill this
+    /// process. By default, files are not mapped, and data is read when needed.
     #[cfg(feature = "mmap")]
     #[must_use]
     pub fn mmap(mut self, mmap: bool) -> Self {
@@ -115,7 +118,8 @@ impl OpenOptions {
     /// [`Signature::of`] if the signature is damaged, and as [`Layout::parse`] if the appended layout has
     /// errors.
     ///
-    /// If an address cannot be found, opening succeeds, but accessing the item fails; see [`File::stopped`].
+    /// If the address of an item cannot be found, opening succeeds, but accessing the item fails;
+    /// see [`File::stopped`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File, Error> {
         let path = path.as_ref();
         let source = self.bytes_of(path)?;
@@ -172,8 +176,8 @@ impl OpenOptions {
         self.open_source(source.clone(), &source, None)
     }
 
-    /// Opens a file. The signature and parameters are read from `asked`, which has the same bytes as `source`.
-    /// `path` is used in messages.
+    /// Opens a file. Reads the signature and the parameters from `asked`, which provides the same
+    /// bytes as `source`. `path` is used in messages.
     pub(super) fn open_source(
         &self,
         source: FileBytes,

@@ -24,7 +24,8 @@ impl Layout {
         self.out_of_order().is_none()
     }
 
-    /// Returns the first item or parameter with an explicit address.
+    /// Returns the first item or parameter with an explicit address, or `None` if there is no such
+    /// item or parameter.
     fn out_of_order(&self) -> Option<Subject> {
         let mut subjects = self.declarations().iter().filter_map(|found| found.subject());
         subjects.find(|&subject| self.has_explicit_address(subject))
@@ -38,10 +39,11 @@ impl OpenOptions {
         self.given_layout().is_ok_and(|layout| layout.is_in_order())
     }
 
-    /// Reads a file sequentially from a pipe, or from other input that cannot seek, without copying it to disk.
-    /// The layout must be set. Calls `visit` for each stored item and parameter until it returns `Break`, or
-    /// only for the item or parameter at the path `only`. Through the [`File`] passed to `visit`, only the data
-    /// of the current row can be read. Data that `visit` does not read is skipped.
+    /// Reads a file sequentially from a pipe, or from other input that cannot seek, without copying
+    /// it to disk. The layout must be set. Calls `visit` with each stored item and parameter until
+    /// `visit` returns `Break`. If `only` is given, calls `visit` only with the item or parameter
+    /// at this path. Through the [`File`] passed to `visit`, only the data of the current row can
+    /// be read. Data that `visit` does not read is skipped.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -96,8 +98,8 @@ impl OpenOptions {
                 }
             }
             if was_open && !window.is_open() {
-                // Now that the length is known, repeat the step, so that errors are the same as for a regular
-                // file.
+                // The end of the input has been reached, so its length is now known. Repeat the
+                // step, so that errors are the same as for a regular file.
                 row = steps.again();
             }
             let Some(row) = row.transpose()? else { return Ok(()) };
@@ -122,7 +124,7 @@ impl OpenOptions {
     }
 }
 
-/// The part of the input kept in memory. It begins at the current item.
+/// The part of the input that is kept in memory, beginning at the current item.
 struct Window {
     state: Mutex<State>,
     max: u64,
@@ -130,7 +132,7 @@ struct Window {
 
 struct State {
     input: Box<dyn Read + Send>,
-    /// Offset of the kept bytes in the input.
+    /// Offset in the input of the first byte in `kept`.
     start: u64,
     kept: Vec<u8>,
     /// The length of the input in bytes, once its end has been reached.
@@ -147,7 +149,7 @@ impl Window {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns `true` if the end of the input has not been reached.
+    /// Returns `true` as long as the end of the input has not been reached.
     fn is_open(&self) -> bool {
         self.state().len.is_none()
     }
@@ -157,7 +159,7 @@ impl Window {
         self.state().fill(to, self.max)
     }
 
-    /// Drops the bytes before an address.
+    /// Discards the bytes before an address.
     fn forget(&self, before: u64) -> binio::Result<()> {
         self.state().forget(before)
     }
@@ -170,7 +172,8 @@ impl State {
 
     fn fill(&mut self, to: u64, max: u64) -> binio::Result<()> {
         while self.end() < to && self.len.is_none() {
-            // Let the buffer grow only as bytes are read, because an item may claim any size.
+            // Read in small steps instead of reserving memory in advance, because an item may claim
+            // any size.
             let more = (to - self.end()).min(PIECE);
             check_limit("bytes of an item from a pipe", max, self.kept.len() as u64 + more)?;
             self.read(more)?;

@@ -73,8 +73,8 @@ impl File {
         Ok(References { file: self, path, shape, numbers, filter: known })
     }
 
-    /// Follows the references at a path, and the references in their targets, recursively. Returns each target
-    /// once, in the order of discovery.
+    /// Follows the references at a path, and the references in their targets, recursively. Returns
+    /// the id of each target once, in the order of discovery.
     ///
     /// ```
     /// use dudley::{File, Layout};
@@ -195,7 +195,7 @@ impl<'f> References<'f> {
 }
 
 impl<'f> Referenced<'f> {
-    /// Returns the identifier of the item.
+    /// Returns the id of the item.
     pub fn item(&self) -> ItemId {
         self.item
     }
@@ -205,7 +205,7 @@ impl<'f> Referenced<'f> {
         self.file.layout().path(self.item)
     }
 
-    /// Returns the array or scalar stored in the item.
+    /// Returns the data of the item as an array or scalar.
     ///
     /// # Errors
     ///

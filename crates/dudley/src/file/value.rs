@@ -57,7 +57,7 @@ pub type Array = array::Array<FileBytes>;
 pub struct File {
     source: FileBytes,
     signature: Option<Signature>,
-    /// With a compiled layout, this remains empty until a request needs the parsed text.
+    /// If the layout is compiled, this remains empty until a request needs the parsed text.
     resolved: OnceLock<Resolved>,
     compiled: Option<Box<Compiled>>,
     limits: binio::Limits,
@@ -94,7 +94,8 @@ impl Resolved {
         Ok(Self { layout, table, stopped, inputs, is_invalid: false })
     }
 
-    /// Creates an empty layout without addresses.
+    /// Creates an empty layout without addresses. If there is an error, marks the layout as
+    /// invalid.
     fn empty(error: Option<Error>) -> Self {
         let resolver = Resolver::new(Arc::new(Layout::default()));
         let (table, _) = resolver.partial_table();
@@ -160,9 +161,9 @@ impl File {
         })
     }
 
-    /// Compares the layout appended to the file with the one used to open it. Returns the first item that the
-    /// layout used for opening describes differently, or that is missing from the appended layout. Returns
-    /// `None` if there is no such item, or if no layout is appended.
+    /// Compares the layout used to open the file with the layout appended to it. Returns the first
+    /// item that the two layouts describe differently, or that is missing from the appended layout.
+    /// Returns `None` if there is no such item, or if no layout is appended.
     ///
     /// ```
     /// use dudley::{File, Layout};
@@ -190,7 +191,7 @@ impl File {
         contradiction(&Layout::parse(text)?, given, signature.order)
     }
 
-    /// Returns the layout and the addresses, consuming the file.
+    /// Consumes the file, and returns the layout and the addresses.
     pub(super) fn into_resolved(self) -> Resolved {
         self.resolved.into_inner().unwrap_or_else(|| Resolved::empty(None))
     }
@@ -204,7 +205,7 @@ impl File {
         }
     }
 
-    /// Returns the layout.
+    /// Returns the layout that describes the file.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.resolved().layout
     }
@@ -214,7 +215,7 @@ impl File {
         self.signature
     }
 
-    /// Returns the byte order of types without a prefix.
+    /// Returns the byte order of types that have no byte order prefix.
     pub fn order(&self) -> Order {
         self.table().order()
     }
@@ -278,10 +279,10 @@ impl File {
     /// ends before the array does, and with [`Filter`](ErrorKind::Filter) if the array is compressed and cannot
     /// be decoded.
     ///
-    /// If the address could not be found, fails with the error in [`stopped`](Self::stopped). Fails with
-    /// [`Layout`](ErrorKind::Layout) if the file ends before a parameter that is stored in a struct, and with
-    /// [`Read`](ErrorKind::Read) if the file cannot be read. With a compiled layout, also fails in the same
-    /// cases as [`CompiledLayout::locate`].
+    /// Fails with the error in [`stopped`](Self::stopped) if the address of the item could not be
+    /// found. Fails with [`Layout`](ErrorKind::Layout) if the file ends before a parameter that is
+    /// stored in a struct, and with [`Read`](ErrorKind::Read) if the file cannot be read. With a
+    /// compiled layout, also fails in the same cases as [`CompiledLayout::locate`].
     pub fn get(&self, path: &str) -> Result<Array, Error> {
         if let Some(location) = self.locate_compiled(path)? {
             return self.array(location, path);
@@ -313,8 +314,8 @@ impl File {
         self.location(&mut inner, stored, row, path)
     }
 
-    /// Returns the location of a stored value. A struct with one unnamed member, such as counted text, stands
-    /// for that member.
+    /// Returns the location of a stored value. If the value is a struct whose only member is
+    /// unnamed, such as counted text, returns the location of that member.
     fn location(
         &self,
         inner: &mut Inner<'_>,
@@ -329,7 +330,8 @@ impl File {
         Ok(location.map_err(not_strided)?)
     }
 
-    /// Returns the location according to the compiled layout, if there is one and it describes the item.
+    /// Returns the location according to the compiled layout. Returns `None` if the layout is not
+    /// compiled, or if the compiled layout does not describe the item.
     fn locate_compiled(&self, path: &str) -> Result<Option<Location>, Error> {
         match &self.compiled {
             Some(compiled) => compiled.locate(path, &self.source),
@@ -357,7 +359,8 @@ impl File {
         self.to_array(&mut inner, &stored, row, path)
     }
 
-    /// Returns the value of a fixed or stored parameter of a dict.
+    /// Returns the value of the fixed or stored parameter at a path. The parameter must belong to a
+    /// dict.
     ///
     /// # Errors
     ///
@@ -420,8 +423,8 @@ impl File {
         inner.follow(&self.table().entry(row), row.address(), inside, path)
     }
 
-    /// Returns a stored value as an array. A struct with one unnamed member, such as counted text, stands for
-    /// that member.
+    /// Returns a stored value as an array. If the value is a struct whose only member is unnamed,
+    /// such as counted text, returns that member.
     pub(super) fn to_array(
         &self,
         inner: &mut Inner<'_>,
@@ -446,7 +449,8 @@ impl File {
     }
 }
 
-/// Adds the path to an error about an array that extends beyond the end of the file.
+/// Adds the path of the array to an error about elements beyond the end of the file. Returns other
+/// errors unchanged.
 fn past_end(path: &str, error: Error) -> Error {
     let ErrorKind::Read(read) = error.kind() else { return error };
     match read.kind() {

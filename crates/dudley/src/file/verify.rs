@@ -38,8 +38,8 @@ impl VerifyOptions {
         self.report(source.into(), None)
     }
 
-    /// Checks a layout and its addresses. For a layout appended to a native file, `native` contains the file
-    /// and the offset at which its data ends.
+    /// Checks a layout and its addresses. If the layout is appended to a native file, `native`
+    /// contains the file and the offset of the end of its data.
     fn report(&self, source: Arc<Source>, native: Option<(&dyn ReadAt, u64)>) -> VerifyReport {
         let parsed = self.parse.parse_source(Arc::clone(&source));
         let (layout, mut diagnostics) = match parsed {

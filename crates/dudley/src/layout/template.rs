@@ -1,4 +1,4 @@
-//! Finding out whether a layout is a template, in which the summary determines every address.
+//! Checking whether a layout is a template, that is, whether the summary determines every address.
 
 use super::{Body, Data, Datatype, Declaration, FilterKind, Layout, Placement, Subject};
 
@@ -46,7 +46,7 @@ impl Layout {
         self.declarations.iter().enumerate().filter_map(move |(at, &declaration)| {
             let obstacle = match declaration {
                 Declaration::Item(id) => match self.items[id.index()].body {
-                    // Erroneous data has no entry in the arena.
+                    // Data with an error has no entry in the arena.
                     Body::Data(data) => self.obstacle(self.data.get(data.index())?)?,
                     Body::Dict(_) | Body::List(_) => return None,
                 },

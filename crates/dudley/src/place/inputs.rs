@@ -57,7 +57,7 @@ impl<'a> Inputs<'a> {
         Inputs { stream: None, ..self }
     }
 
-    /// Returns the byte order of types without a prefix.
+    /// Returns the byte order of types that have no byte order prefix.
     pub(crate) fn default_order(&self, layout: &Layout) -> Order {
         let stated = layout.order().or(self.signed_order).or(self.rules.order);
         stated.unwrap_or_else(Order::native)

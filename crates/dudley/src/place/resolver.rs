@@ -88,7 +88,7 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         self.with(|inputs| inputs.set_native(native))
     }
 
-    /// Returns the byte order of types without a prefix.
+    /// Returns the byte order of types that have no byte order prefix.
     pub fn default_order(&self) -> Order {
         self.inputs.default_order(&self.layout)
     }

@@ -88,8 +88,9 @@ impl Rules {
         /// The values set here are used only for parameters that cannot be read, because the file ends before
         /// them or because their addresses are unknown.
         values: Values;
-        /// Sets the byte order of types without a prefix, for files in which neither the layout nor the
-        /// signature states one. Default: the byte order of this machine.
+        /// Sets the byte order of types that have no byte order prefix, for files in which neither
+        /// the layout nor the signature states a byte order. Default: the byte order of this
+        /// machine.
         order: Order => Some(order);
         /// Sets the alignment of complex types.
         complex_align: ComplexAlign;

@@ -110,7 +110,7 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
         self.values.get(param.index())?.known()
     }
 
-    /// Returns the byte order of types without a prefix.
+    /// Returns the byte order of types that have no byte order prefix.
     pub fn order(&self) -> Order {
         self.order
     }

@@ -63,9 +63,9 @@ fn help_suggests_the_likely_intention() {
         ("x = f8  // the density", "a comment begins with `#`"),
         ("/* the density */ x = f8", "a comment begins with `#`"),
         ("N = i4  x = f8[N]", "this name is data; a parameter is declared by `name : type`"),
-        ("N = i4  x = f8[N]", "in the version of 2026 it is the reverse"),
-        ("NBINS = i8  x = f8[NBINS+]", "in the version of 2026 it is the reverse"),
-        ("N = i8  x : f8", "in the version of 2026 it is the reverse"),
+        ("N = i4  x = f8[N]", "in the 2026 version it is the reverse"),
+        ("NBINS = i8  x = f8[NBINS+]", "in the 2026 version it is the reverse"),
+        ("N = i8  x : f8", "in the 2026 version it is the reverse"),
     ] {
         let error = errors(text);
         let found = error.first().help.join(" ");

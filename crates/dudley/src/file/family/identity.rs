@@ -2,9 +2,9 @@
 //!
 //! | part of the file | requirement |
 //! |---|---|
-//! | signature | present if and only if the summaries have one; same byte order unless the layout states one |
-//! | length | not before the end of the data; at most 7 bytes after it in a native file without a layout |
-//! | appended layout | must not contradict the layout of the family; unused bytes before it are allowed |
+//! | signature | present if and only if the summaries have a signature; same byte order, unless the layout states one |
+//! | length | the file does not end before its data; in a native file without a layout, at most 7 bytes follow the data |
+//! | appended layout | does not contradict the layout of the family; unused bytes may precede it |
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -53,7 +53,9 @@ impl Identity {
                 (true, _) => mismatch("expected a native file, but it has no signature".to_owned()),
                 (false, end) if source.len() < end => {
                     let len = source.len();
-                    mismatch(format!("the file ends at {len}, but the summary says {end}"))
+                    mismatch(format!(
+                        "the file ends at {len}, but the summary says that its data ends at {end}"
+                    ))
                 }
                 (false, _) => Ok(()),
             };

@@ -139,10 +139,10 @@ impl Family {
         }
     }
 
-    /// Combines the array at this path from all files into one array, whose first dimension is the number of
-    /// the file. Without summaries, this opens the first file; the parameters of the other files are read
-    /// together with their data. With the feature `rayon`, files are read in parallel by the threads of the
-    /// caller's rayon pool.
+    /// Combines the arrays at this path in all files into one array, in which the first index is
+    /// the number of the file. Without summaries, this opens the first file; the parameters of the
+    /// other files are read together with their data. With the feature `rayon`, files are read in
+    /// parallel by the threads of the caller's rayon pool.
     ///
     /// # Errors
     ///
@@ -196,7 +196,7 @@ impl Family {
 }
 
 impl Template {
-    /// Creates a family from files and their summaries, in the same order.
+    /// Creates a family from files and their summaries, which must be in the same order.
     ///
     /// # Errors
     ///
@@ -253,7 +253,7 @@ impl Known {
         let mut last: Option<(&[i64], u64)> = None;
         let mut addresses = Vec::with_capacity(files.len());
         for (values, file) in self.values.iter().zip(files) {
-            // Consecutive files usually have the same values.
+            // Consecutive files usually have the same values, and therefore the same address.
             let address = match last {
                 Some((known, address)) if *known == **values => address,
                 _ => {
@@ -279,7 +279,8 @@ impl fmt::Debug for Family {
 }
 
 impl Location {
-    /// Checks that an array has the same shape, strides and type in another file.
+    /// Checks that the array has the same shape, strides and type in `other`, its location in
+    /// another file.
     fn check_alike(&self, other: &Self, path: &str, file: &Path) -> Result<(), Error> {
         if self.array_type() == other.array_type() && self.strides() == other.strides() {
             return Ok(());

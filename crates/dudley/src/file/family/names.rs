@@ -24,7 +24,8 @@ pub fn file_names(pattern: &str, count: usize) -> Result<Vec<PathBuf>, Error> {
     Ok((0..count).map(|number| format!("{before}{number:0width$}{after}").into()).collect())
 }
 
-/// Returns the text before the number, the text after it, and the minimum number of digits.
+/// Splits a pattern into the text before the number, the text after the number, and the minimum
+/// number of digits. Returns `None` if the pattern is not valid.
 fn parts(pattern: &str) -> Option<[String; 3]> {
     let (mut text, mut before, mut width) = (String::new(), None, String::new());
     let mut rest = pattern;
@@ -54,7 +55,8 @@ fn parts(pattern: &str) -> Option<[String; 3]> {
 }
 
 impl Layout {
-    /// Returns the pattern for the file names of a family, which is the attribute `dudley_files` of the root.
+    /// Returns the pattern for the file names of a family: the text of the root's attribute
+    /// `dudley_files`. Returns `None` if there is no such attribute.
     ///
     /// ```
     /// let layout = dudley::Layout::parse("#: dudley_files=\"run_{:05}.bd\"\n{ N : i8 } x = f8[N]")?;
@@ -69,13 +71,14 @@ impl Layout {
         }
     }
 
-    /// Returns the paths of the first `count` files of a family in a folder, named by the pattern in the
-    /// attribute `dudley_files`. Returns `None` if the layout has no such attribute.
+    /// Returns the paths of the first `count` files of a family. The files are in `folder`, and
+    /// their names follow the pattern in the attribute `dudley_files`. Returns `None` if the layout
+    /// has no such attribute.
     ///
     /// # Errors
     ///
-    /// Same as [`file_names`]. Also fails with [`OutsideFolder`](ErrorKind::OutsideFolder) if the names lead
-    /// out of the folder.
+    /// Same as [`file_names`]. Also fails with [`OutsideFolder`](ErrorKind::OutsideFolder) if the
+    /// pattern leads out of the folder.
     pub fn files_in(&self, folder: &Path, count: usize) -> Result<Option<Vec<PathBuf>>, Error> {
         let Some(pattern) = self.files_pattern() else { return Ok(None) };
         let names = file_names(pattern, count)?;
@@ -108,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_must_contain_exactly_one_number() {
+    fn a_pattern_must_contain_exactly_one_placeholder() {
         let last = |pattern| file_names(pattern, 12).map(|names| names[11].display().to_string());
         assert_eq!(last("{}").unwrap(), "11");
         assert_eq!(last("a{:03}b").unwrap(), "a011b");

@@ -36,18 +36,20 @@ pub(super) struct Stack {
     pub(super) files: Arc<[PathBuf]>,
     pub(super) options: OpenOptions,
     pub(super) path: String,
-    /// Location in the first file. The array must have the same shape, strides and type in all other files.
+    /// Location of the array in the first file. The array must have the same shape, strides and
+    /// type in all other files.
     pub(super) first: Location,
     pub(super) window: Window,
-    /// The address in each file, and the check that each file matches its summary. `None` without summaries.
+    /// The address of the array in each file, and the check that each file matches its summary.
+    /// `None` if the family has no summaries.
     pub(super) known: Option<(Arc<[u64]>, Arc<Identity>)>,
     pub(super) len: u64,
     pub(super) last: Mutex<Option<(usize, Opened)>>,
     pub(super) seen: Mutex<Option<Arc<Seen>>>,
 }
 
-/// The address of the array in a file, and the reads from which it was computed. In a file where these reads
-/// give the same results, the address is the same.
+/// The address of the array in a file, and the reads from which the address was computed. If these
+/// reads give the same results in another file, the array has the same address there.
 pub(super) struct Seen {
     answers: Answers,
     address: u64,
@@ -56,7 +58,7 @@ pub(super) struct Seen {
 /// A function that opens a file.
 type Open<'o> = dyn FnMut(&Path) -> Result<FileBytes, Error> + 'o;
 
-/// An open file, and the offset of the window in it.
+/// An open file, and the offset of the window in this file.
 #[derive(Clone)]
 pub(super) struct Opened(FileBytes, u64);
 

@@ -90,7 +90,7 @@ impl Summaries {
         self.file.get(&path(name))
     }
 
-    /// Reads the value of a parameter from every record.
+    /// Returns the values of a parameter in all records, one per file.
     ///
     /// # Errors
     ///
@@ -104,8 +104,8 @@ impl Summaries {
         let scalar = array.datatype().as_scalar();
         let scalar =
             scalar.filter(|scalar| matches!(scalar.kind(), ScalarKind::Int | ScalarKind::Uint));
-        let scalar = scalar.ok_or_else(|| mismatch("expected a parameter".to_owned()))?;
-        // Integers have at most 8 bytes.
+        let scalar = scalar.ok_or_else(|| mismatch("expected an integer parameter".to_owned()))?;
+        // An integer has at most 8 bytes, so the conversion cannot fail.
         let size = usize::try_from(scalar.size()).unwrap_or(8).clamp(1, 8);
         let bytes = array.read_bytes(Elements::C, ByteOrder::Little)?;
         let value = |bytes: &[u8]| {
@@ -126,12 +126,13 @@ impl Summaries {
         &self.file
     }
 
-    /// Returns the byte order of types without a prefix.
+    /// Returns the byte order of types that have no byte order prefix.
     pub fn order(&self) -> Order {
         self.file.order()
     }
 
-    /// Returns `true` if this is a native file. The files of the family are then assumed to be native too.
+    /// Returns `true` if the file of summaries is a native file. The files of the family are then
+    /// assumed to be native too.
     pub fn is_native(&self) -> bool {
         self.file.signature().is_some()
     }
