@@ -119,7 +119,7 @@ fn png_stores_images_without_loss() {
     let (payload, _) = round_trip("x = u1[3, 4] -> png", &grey);
     let error = with_payload("x = u1[4, 3] -> png", &payload).get("x").unwrap_err().to_string();
     assert!(
-        error.contains("it is 3 x 4 pixels with 1 sample of 8 bits each, expected 4 x 3 pixels"),
+        error.contains("it has 3 x 4 pixels with 1 sample of 8 bits each, expected 4 x 3 pixels"),
         "{error}"
     );
 }
@@ -145,7 +145,7 @@ fn jpeg_stores_images_with_little_loss() {
     assert!(refused("x = u1[1, 70000] -> jpeg", &vec![1; 70000]).contains("at most 65535 pixels"));
     let (payload, _) = round_trip("x = u1[8, 8] -> jpeg", &[9_u8; 64]);
     let error = with_payload("x = u1[8, 9] -> jpeg", &payload).get("x").unwrap_err().to_string();
-    assert!(error.contains("it is 8 x 8 pixels with 1 sample of 8 bits each"), "{error}");
+    assert!(error.contains("it has 8 x 8 pixels with 1 sample of 8 bits each"), "{error}");
 }
 
 #[cfg(feature = "zfp")]

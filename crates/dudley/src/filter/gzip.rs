@@ -10,7 +10,7 @@ const PIECE: usize = 1 << 16;
 
 pub(super) struct Gzip;
 
-/// Returns the compression level. Level -1 stands for the default level, 9.
+/// Returns the compression level. If the argument is -1 or missing, this is 9.
 fn level(declared: &Declared<'_>) -> Result<flate2::Compression, FilterError> {
     let level = match declared.arguments {
         [] | [Argument::Integer(-1)] => 9,

@@ -18,8 +18,9 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Interprets an array as an image. The elements must be unsigned integers with one of the `sizes` in
-    /// bytes. If there is a third dimension, its length must be one of `colours`.
+    /// Interprets an array as an image. The elements must be unsigned integers, and their size in
+    /// bytes must be one of `sizes`. If there is a third dimension, its length must be one of
+    /// `colours`.
     pub(super) fn of(
         declared: &Declared<'_>,
         sizes: &[u8],
@@ -51,14 +52,15 @@ impl Image {
         };
         let size = |len: u64| {
             u32::try_from(len).map_err(|_| {
-                FilterError::new(format!("an image cannot have {len} pixels in a row"))
+                FilterError::new(format!("an image cannot have {len} pixels in a row or column"))
             })
         };
         let (height, width) = (size(declared.shape[0])?, size(declared.shape[1])?);
         Ok(Self { width, height, channels, bytes })
     }
 
-    /// Fails if the image found in the stored bytes differs from the declared image in size or samples.
+    /// Fails unless the image found in the stored bytes has the declared size, channels and sample
+    /// size.
     pub(super) fn expect(self, found: Self) -> Result<(), FilterError> {
         if found == self {
             return Ok(());
@@ -68,11 +70,12 @@ impl Image {
             let (samples, bits) = (count(channels, "sample"), 8 * u32::from(bytes));
             format!("{height} x {width} pixels with {samples} of {bits} bits each")
         };
-        Err(FilterError::new(format!("it is {}, expected {}", shown(found), shown(self))))
+        Err(FilterError::new(format!("it has {}, expected {}", shown(found), shown(self))))
     }
 }
 
-/// Returns the argument of a filter: an integer from 0 to `most`, or `default` if there is no argument.
+/// Returns the argument of a filter, which must be an integer from 0 to `most`, or `default` if
+/// there is no argument. `what` describes the argument in errors, as in `a level`.
 pub(super) fn argument(
     declared: &Declared<'_>,
     what: &str,

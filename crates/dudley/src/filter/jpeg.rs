@@ -19,7 +19,9 @@ fn image(declared: &Declared<'_>) -> Result<Image, FilterError> {
 fn size(image: Image) -> Result<(u16, u16), FilterError> {
     let small = |len: u32| {
         u16::try_from(len).map_err(|_| {
-            FilterError::new(format!("a JPEG image has at most 65535 pixels in a row, not {len}"))
+            let message =
+                format!("a JPEG image has at most 65535 pixels in a row or column, not {len}");
+            FilterError::new(message)
         })
     };
     Ok((small(image.width)?, small(image.height)?))

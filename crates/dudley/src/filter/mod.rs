@@ -52,7 +52,7 @@ impl Bounded {
         Self { bytes: Vec::with_capacity(usize::try_from(len.min(STEP)).unwrap_or(0)), len }
     }
 
-    /// Returns the bytes. Fails if there are fewer than declared.
+    /// Returns the decoded bytes. Fails if there are fewer bytes than declared.
     fn finish(self) -> Result<Vec<u8>, FilterError> {
         match (self.bytes.len() as u64, self.len) {
             (found, expected) if found == expected => Ok(self.bytes),

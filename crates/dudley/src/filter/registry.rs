@@ -1,4 +1,4 @@
-//! Filters by name, and the traits to implement for new ones.
+//! Filters by name, and the traits that new filters implement.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use super::Bounded;
 use super::item_numbers::ItemNumbers;
 use crate::layout::{Argument, ItemId, Layout};
 
-/// The reason why a filter cannot be used, or why it cannot process an array.
+/// The reason why a filter is not available, or why it cannot process an array or a reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterError(String);
 
@@ -45,7 +45,7 @@ pub struct Declared<'a> {
     pub shape: &'a [u64],
     /// Arguments of the filter.
     pub arguments: &'a [Argument],
-    /// Size of all elements in bytes.
+    /// Total size of the elements in bytes.
     pub len: u64,
 }
 
@@ -93,8 +93,8 @@ pub trait Compress: Send + Sync {
     /// Returns the name of the filter in layouts.
     fn name(&self) -> &str;
 
-    /// Checks that the filter supports this array and these arguments. This is called before an array is
-    /// written or read.
+    /// Checks that the filter supports the declared array and its arguments. This is called before
+    /// an array is written or read.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ pub trait Compress: Send + Sync {
         Ok(())
     }
 
-    /// Compresses elements, which are in C order. There is at least one element.
+    /// Returns the compressed elements. `elements` contains at least one element, in C order.
     ///
     /// # Errors
     ///
@@ -168,7 +168,7 @@ impl FilterRegistry {
         Self { compress, references: vec![Arc::new(ItemNumbers)] }
     }
 
-    /// Adds a compression filter. Replaces any filter with the same name.
+    /// Adds a compression filter. Replaces any compression filter with the same name.
     #[must_use]
     pub fn with_compress(mut self, filter: impl Compress + 'static) -> Self {
         self.compress.retain(|other| other.name() != filter.name());
@@ -176,7 +176,7 @@ impl FilterRegistry {
         self
     }
 
-    /// Adds a reference filter. Replaces any filter with the same name.
+    /// Adds a reference filter. Replaces any reference filter with the same name.
     #[must_use]
     pub fn with_reference(mut self, filter: impl Reference + 'static) -> Self {
         self.references.retain(|other| other.name() != filter.name());
@@ -194,7 +194,8 @@ impl FilterRegistry {
         self.references.iter().find(|filter| filter.name() == name).map(AsRef::as_ref)
     }
 
-    /// Decodes an array. Fails unless the result has exactly the declared size.
+    /// Decodes an array. Fails if no filter has this name, if the filter does not support the
+    /// array, or unless the result has exactly the declared size.
     pub(crate) fn decode(
         &self,
         name: &str,
@@ -209,7 +210,8 @@ impl FilterRegistry {
         out.finish()
     }
 
-    /// Encodes an array.
+    /// Encodes the elements of an array. Fails if no filter has this name, or if the filter does
+    /// not support the array.
     #[cfg(feature = "write")]
     pub(crate) fn encode(
         &self,

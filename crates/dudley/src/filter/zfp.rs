@@ -1,8 +1,8 @@
 //! The filter `zfp`, which compresses floats and integers without loss, or with a chosen tolerance or
 //! precision.
 //!
-//! The stored bytes begin with a full zfp header: `7a 66 70 05`, the type and dimensions, and the mode. The
-//! stored bytes are little-endian 64-bit words.
+//! The stored bytes begin with a full zfp header: `7a 66 70 05`, the type and dimensions, and the
+//! mode. They are written as 64-bit little-endian words.
 
 use std::io::Write;
 
@@ -50,8 +50,8 @@ fn config(declared: &Declared<'_>) -> Result<ZfpConfig, FilterError> {
     Ok(ZfpConfig::fixed_precision(bits))
 }
 
-/// Returns the type and dimensions for the zfp header, and the byte order of the elements. Dimensions are
-/// listed fastest varying first.
+/// Returns the type and dimensions for the zfp header, and the byte order of the elements. The
+/// fastest varying dimension comes first.
 fn metadata(declared: &Declared<'_>) -> Result<(ZfpFieldMetadata, Endian), FilterError> {
     let scalar = declared.datatype.as_scalar();
     let found = scalar.and_then(|scalar| match (scalar.kind(), scalar.size()) {
@@ -122,7 +122,7 @@ fn encode<T: ZfpScalar + binio::number::Scalar>(
     let mut field = ZfpField::new(&numbers, [numbers.len()]).map_err(error)?;
     field.set_metadata(*metadata).map_err(error)?;
     let capacity = config.maximum_size(metadata.scalar_type, metadata.dims);
-    let capacity = capacity.ok_or_else(|| FilterError::new("it is too large"))?;
+    let capacity = capacity.ok_or_else(|| FilterError::new("the array is too large for zfp"))?;
     let mut stream = ZfpBitStream::new(capacity).map_err(error)?;
     stream.write_header(config, metadata, ZfpHeaderMask::FULL).map_err(error)?;
     stream.compress(config, &field).map_err(error)?;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! file       { [typedef] specifier [declarator {"," declarator}] ";" }
-//! specifier  names of a number | struct [tag] ["{" member* "}"] | enum [tag] ["{" .. "}"] | a typedef's name
+//! specifier  arithmetic type | struct [tag] ["{" member* "}"] | enum [tag] ["{" .. "}"] | name of a typedef
 //! declarator name { "[" constant "]" }
 //! ```
 //!
@@ -113,7 +113,7 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// Processes a preprocessor directive. Returns its length in bytes.
+    /// Processes the preprocessor directive at the start of `rest`. Returns its length in bytes.
     fn directive(&mut self, rest: &str, line: u32) -> Result<usize, Error> {
         let mut len = 0;
         for part in rest.split_inclusive('\n') {
@@ -130,7 +130,10 @@ impl Tokens {
                 }
             }
             (Some("pragma"), Some(pack)) if pack.starts_with("pack") => {
-                return fail(line, "`#pragma pack` is not supported: write `%1` after each member");
+                return fail(
+                    line,
+                    "`#pragma pack` is not supported: write `%1` after each member in the layout",
+                );
             }
             _ => {}
         }
@@ -138,7 +141,8 @@ impl Tokens {
     }
 }
 
-/// Parses a decimal, octal or hexadecimal integer.
+/// Parses a decimal, octal or hexadecimal integer in C syntax. Returns `None` if the text is not an
+/// integer.
 fn number(text: &str) -> Option<i64> {
     let text = text.trim_matches(['(', ')']).trim_end_matches(['u', 'U', 'l', 'L']);
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -152,9 +156,10 @@ fn number(text: &str) -> Option<i64> {
 #[derive(Clone, Default)]
 struct Type {
     text: String,
-    /// Dimensions that come from a typedef.
+    /// The dimensions of the typedef, if the type is an array.
     dims: Vec<i64>,
-    /// The placement that members of this type need because C aligns the type differently.
+    /// The placement that members of this type need if C and Dudley align the type differently,
+    /// otherwise empty.
     place: &'static str,
     /// The tag of a struct. `is_new` is set until the struct is declared in the layout.
     tag: Option<String>,
@@ -266,7 +271,8 @@ impl Parser {
         }
     }
 
-    /// Takes the comment on a line, and returns it as documentation.
+    /// Removes the comment on a line, and returns it as documentation for the layout. Returns an
+    /// empty string if there is no comment.
     fn docs(&mut self, line: u32) -> String {
         let docs = self.tokens.comments.remove(&line).filter(|docs| !docs.is_empty());
         let docs = docs.map(|docs| docs.replace(char::is_control, " "));
@@ -316,7 +322,7 @@ impl Parser {
         let letter = if has("unsigned") { "u" } else { "i" };
         let size = match () {
             () if has("double") && longs > 0 => {
-                return fail(self.line(), "no type of the language corresponds to `long double`");
+                return fail(self.line(), "no Dudley type corresponds to `long double`");
             }
             () if has("double") && is_complex => return Ok(Type::of("c16")),
             () if has("double") => return Ok(Type::of("f8")),
@@ -357,7 +363,8 @@ impl Parser {
         Ok(Type::of("i4"))
     }
 
-    /// Parses `__attribute__((packed))` if it comes next.
+    /// If `__attribute__((packed))` comes next, skips it and returns `true`. Fails for other
+    /// attributes.
     fn is_packed(&mut self) -> Result<bool, Error> {
         if !self.skip("__attribute__") {
             return Ok(false);
@@ -441,11 +448,16 @@ impl Parser {
         let mut dims = Vec::new();
         while self.skip("[") {
             if self.peek() == Some("]") {
-                return fail(self.line(), format!("the length of `{name}` is not stated"));
+                return fail(
+                    self.line(),
+                    format!(
+                        "the length of `{name}` is not stated: expected a number between `[` and `]`"
+                    ),
+                );
             }
             let (line, dim) = (self.line(), self.constant(0)?);
             if dim < 0 {
-                return fail(line, format!("the length of `{name}` is {dim}"));
+                return fail(line, format!("the length of `{name}` is {dim}, expected at least 0"));
             }
             dims.push(dim);
             self.expect("]")?;
@@ -499,7 +511,7 @@ impl Parser {
     }
 }
 
-/// Returns a declaration: `name = type[dims] place`.
+/// Returns a declaration in the layout language: `name = type[dims] place`.
 fn declared(name: &str, datatype: &Type, place: &str) -> String {
     let mut text = String::new();
     quote::push_name(&mut text, name);

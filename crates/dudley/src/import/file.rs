@@ -48,7 +48,7 @@ pub fn from_file(name: &str, file: impl ReadAt + 'static) -> Result<Imported, Er
         _ if is_hdf5(&file)? => from_hdf5(file),
         #[cfg(not(feature = "hdf5"))]
         _ if is_hdf5(&file)? => {
-            Err(no_layout_for("/".to_owned(), "this build has no reader of HDF5"))
+            Err(no_layout_for("/".to_owned(), "this build lacks the feature `hdf5`"))
         }
         found => {
             let found: Vec<String> = found.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -60,8 +60,8 @@ pub fn from_file(name: &str, file: impl ReadAt + 'static) -> Result<Imported, Er
     }
 }
 
-/// Returns `true` if there is an HDF5 signature at offset 0, 512, 1024, 2048 and so on, because a user block
-/// may precede the signature.
+/// Returns `true` if there is an HDF5 signature at offset 0, 512, 1024, 2048 and so on. It may
+/// follow a user block, so it need not be at offset 0.
 fn is_hdf5(file: &dyn ReadAt) -> Result<bool, Error> {
     let mut signature = [0; 8];
     let places = std::iter::successors(Some(0), |&at: &u64| Some((2 * at).max(512)));

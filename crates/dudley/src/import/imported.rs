@@ -1,4 +1,5 @@
-//! The result of importing a file: its layout, and errors about parts of the file.
+//! The result of creating a layout for a file in another format: the layout, and errors about parts
+//! of the file.
 
 use std::collections::HashSet;
 
@@ -10,9 +11,9 @@ use crate::error::{Error, ErrorKind};
 pub struct Imported {
     /// Text of the layout.
     pub layout: String,
-    /// Errors about parts of the file: [`NoLayoutFor`](ErrorKind::NoLayoutFor) if the layout cannot describe
-    /// the part, and [`PastEnd`](ErrorKind::PastEnd) if the layout describes the part, but the file ends before
-    /// it does.
+    /// Errors about parts of the file: [`NoLayoutFor`](ErrorKind::NoLayoutFor) if the layout cannot
+    /// describe a part, and [`PastEnd`](ErrorKind::PastEnd) if the layout describes a part that
+    /// extends beyond the end of the file.
     pub errors: Vec<Error>,
 }
 
@@ -26,14 +27,15 @@ pub(super) fn no_layout_for(path: String, reason: impl Into<String>) -> Error {
     ErrorKind::NoLayoutFor { path, reason: reason.into() }.into()
 }
 
-/// Returns the path of an item in the root.
+/// Returns the path of the item with this name in the root.
 pub(super) fn path_of(name: &str) -> String {
     let mut path = "/".to_owned();
     crate::layout::push_name(&mut path, name);
     path
 }
 
-/// Returns an error if data extends beyond the end of the file.
+/// Returns an error if data extends beyond the end of the file, whose length is `len`, otherwise
+/// `None`.
 pub(super) fn past_end(path: String, start: u64, nbytes: u64, len: u64) -> Option<Error> {
     let (start, end) = (i128::from(start), i128::from(start) + i128::from(nbytes));
     (nbytes > 0 && end > i128::from(len))

@@ -5,7 +5,7 @@
 //! dimensions  0 0 | 10 count { name length }                    length 0 for the record dimension
 //! attributes  0 0 | 12 count { name type count values }
 //! variables   0 0 | 11 count { name count {dimension} attributes type vsize begin }
-//! name        length { byte }                                   padded to a multiple of 4, as values are
+//! name        length { byte }                                   padded to a multiple of 4, like values
 //! ```
 //!
 //! Numbers are big-endian. The version has 1 byte, tags and types have 4 bytes, and all other numbers have 4
@@ -50,7 +50,8 @@ const MAX_NAME: u64 = 256;
 /// Maximum number of dimensions in a layout.
 const MAX_DIMS: usize = 255;
 
-/// The name and the size in bytes of each type, in order of type numbers, which start at 1. Text is `S1`.
+/// The Dudley name of each netCDF type, and its size in bytes. The types are in order of their
+/// numbers, which start at 1. Text is `S1`.
 const TYPES: [(&str, u64); 11] = [
     ("i1", 1),
     ("S1", 1),
@@ -66,10 +67,10 @@ const TYPES: [(&str, u64); 11] = [
 ];
 const TEXT: &str = "S1";
 
-/// Creates a layout for a netCDF-3 file, with one item for each variable. Record variables become members of
-/// the item `""`, so that they can also be found by name alone. The number of records is read from the file,
-/// unless the file was written as a stream. Attributes are kept, and an additional attribute `dims` lists the
-/// names of the dimensions.
+/// Creates a layout for a netCDF-3 file, with one item for each variable. Record variables become
+/// members of the item `""`, so that they can be found by their names alone, like other variables.
+/// The number of records is read from the file, unless the file was written as a stream. All
+/// attributes are copied, and an additional attribute `dims` lists the names of the dimensions.
 ///
 /// # Errors
 ///
@@ -86,7 +87,7 @@ pub fn from_netcdf(file: &dyn ReadAt) -> Result<Imported, Error> {
     Ok(Imported { layout: format(out.text)?, errors: out.errors })
 }
 
-/// The text of the layout so far.
+/// The text of the layout so far, the errors found, and the length of the file.
 struct Out {
     text: String,
     errors: Vec<Error>,
@@ -132,15 +133,16 @@ struct Variable {
     shape: Vec<u64>,
     /// Names of all dimensions.
     dims: Vec<String>,
-    /// Size of the array, or of its part in one record, in bytes. `None` if the size is too large.
+    /// Size in bytes of the array or, for a record variable, of its part in one record. `None` if
+    /// the size or the number of dimensions is too large for a layout.
     nbytes: Option<u64>,
     begin: u64,
     attributes: Vec<Attribute>,
 }
 
 impl Header {
-    /// Reads and parses more and more bytes until they contain the whole header, because the length of the
-    /// header is known only after parsing.
+    /// Reads and parses an increasing number of bytes until they contain the whole header. The
+    /// length of the header is known only after parsing.
     fn read(file: &dyn ReadAt) -> Result<Self, Error> {
         let mut len = FIRST_PIECE;
         loop {
@@ -151,7 +153,7 @@ impl Header {
                 Some(_) if len < file.len() => len = len.saturating_mul(2),
                 Some((offset, needed, left)) => {
                     let message = format!(
-                        "the header needs {}, but only {left} are left in the file",
+                        "a field of the header needs {}, but only {left} are left in the file",
                         count(needed, "byte")
                     );
                     return Err(damaged(FORMAT, offset, message));
@@ -164,7 +166,7 @@ impl Header {
     fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let mut bytes = ByteReader::new(bytes);
         let [b'C', b'D', b'F', version @ (1 | 2 | 5)] = bytes.array()? else {
-            return Err(damaged(FORMAT, 0, "expected \"CDF\" and 1, 2 or 5"));
+            return Err(damaged(FORMAT, 0, "expected \"CDF\" and the version 1, 2 or 5"));
         };
         let is_wide = version == 5;
         let mut reader = HeaderReader { bytes, is_wide };
@@ -210,7 +212,7 @@ impl Header {
             end <= record && i64::try_from(start.saturating_add(record)).is_ok()
         });
         let Some((record, end)) = fits else {
-            let message = "the variables with the record dimension do not fit into one record";
+            let message = "the record variables are too large or too far apart: they do not fit into one record";
             return Err(damaged(FORMAT, start, message));
         };
         let stored = out.len.saturating_sub(start) / record.max(1);
@@ -251,7 +253,7 @@ impl Header {
         self.free_name("numrecs")
     }
 
-    /// Returns a name that no variable has. Appends `_` as often as necessary.
+    /// Returns a name that no variable has, by appending `_` to `name` as often as necessary.
     fn free_name(&self, name: &str) -> String {
         let mut name = name.to_owned();
         while self.variables.iter().any(|variable| variable.name == name) {
@@ -297,8 +299,8 @@ struct Dim {
     len: Option<u64>,
 }
 
-/// If the error reports missing bytes, returns their offset, the number of bytes needed and the number
-/// available.
+/// If the error says that bytes are missing, returns the offset, the number of bytes needed there,
+/// and the number of bytes available.
 fn missing(error: &Error) -> Option<(u64, u64, u64)> {
     let ErrorKind::Read(read) = error.kind() else { return None };
     let &binio::ErrorKind::Truncated { needed, available } = read.kind() else { return None };
@@ -313,7 +315,7 @@ struct HeaderReader<'b> {
 }
 
 impl HeaderReader<'_> {
-    /// Reads a size, a count or an offset of 4 or 8 bytes.
+    /// Reads a size, count or offset, which has 8 bytes if `is_wide` is set, otherwise 4.
     fn number(&mut self, is_wide: bool) -> Result<u64, Error> {
         if is_wide {
             return Ok(self.bytes.read(Endian::Big)?);
@@ -330,7 +332,7 @@ impl HeaderReader<'_> {
     fn padded(&mut self, len: u64) -> Result<Vec<u8>, Error> {
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         let bytes = self.bytes.take(len)?.to_vec();
-        // Some files lack the padding at their end.
+        // Some files end without the last padding.
         let padding = len.next_multiple_of(4) - len;
         self.bytes.skip(padding.min(self.bytes.remaining()))?;
         Ok(bytes)
@@ -347,7 +349,7 @@ impl HeaderReader<'_> {
         String::from_utf8(bytes).map_err(|_| damaged(FORMAT, place, "a name is not UTF-8"))
     }
 
-    /// Reads the tag of a list, and returns the number of its elements.
+    /// Reads the tag and the length of a list. Returns the number of elements.
     fn count(&mut self, tag: u32, what: &str) -> Result<u64, Error> {
         let place = self.bytes.offset();
         let found: u32 = self.bytes.read(Endian::Big)?;
@@ -356,7 +358,8 @@ impl HeaderReader<'_> {
             (0, 0) => Ok(0),
             _ if found == tag => Ok(count),
             _ => {
-                let message = format!("expected {tag} or 0 before {what}, found {found}");
+                let message =
+                    format!("expected the tag {tag} or 0 before the {what}, found {found}");
                 Err(damaged(FORMAT, place, message))
             }
         }
@@ -369,7 +372,11 @@ impl HeaderReader<'_> {
             let place = self.bytes.offset();
             let len = Some(self.size()?).filter(|&len| len > 0);
             if len.is_none() && dims.iter().any(|dim| dim.len.is_none()) {
-                return Err(damaged(FORMAT, place, "expected one record dimension, found two"));
+                return Err(damaged(
+                    FORMAT,
+                    place,
+                    "expected at most one record dimension, found two",
+                ));
             }
             dims.push(Dim { name, len });
         }
@@ -385,7 +392,7 @@ impl HeaderReader<'_> {
             damaged(
                 FORMAT,
                 place,
-                format!("expected a type from 1 to {}, found {number}", TYPES.len()),
+                format!("expected a type number from 1 to {}, found {number}", TYPES.len()),
             )
         })
     }
@@ -412,15 +419,18 @@ impl HeaderReader<'_> {
             let place = self.bytes.offset();
             let index = usize::try_from(self.size()?).unwrap_or(usize::MAX);
             let Some(dim) = dims.get(index) else {
-                let message =
-                    format!("{name:?} has dimension {index}, expected less than {}", dims.len());
+                let message = format!(
+                    "{name:?} refers to dimension {index}, expected a number below {}",
+                    dims.len()
+                );
                 return Err(damaged(FORMAT, place, message));
             };
             match dim.len {
                 Some(len) => shape.push(len),
                 None if position == 0 => is_record = true,
                 None => {
-                    let message = format!("the record dimension of {name:?} is not its first");
+                    let message =
+                        format!("the record dimension of {name:?} is not its first dimension");
                     return Err(damaged(FORMAT, place, message));
                 }
             }

@@ -9,7 +9,7 @@ use super::numpy::Described;
 use crate::error::Error;
 use crate::text::format;
 
-/// Creates a layout for a `.npy` file, with one item at the address of the data. If the array is in Fortran
+/// Creates a layout for a `.npy` file, with one item for its array. If the array is in Fortran
 /// order, its dimensions are reversed, and the attribute `order="F"` is added.
 ///
 /// ```
@@ -33,7 +33,7 @@ pub fn from_npy(name: &str, file: &dyn ReadAt) -> Result<String, Error> {
     format(text)
 }
 
-/// Appends the declaration of an array whose data begins at `address`.
+/// Appends the declaration of the array in a `.npy` file, whose data begins at `address`.
 pub(super) fn push_npy(out: &mut String, name: &str, header: &Header, address: u64) {
     let mut shape = header.shape().to_vec();
     let order = (header.order() == Order::F && shape.len() > 1).then_some(("order", "F"));
@@ -44,8 +44,8 @@ pub(super) fn push_npy(out: &mut String, name: &str, header: &Header, address: u
     Described::of(header.datatype()).declare(out, name, &shape, &place, order);
 }
 
-/// Creates a layout for a `.npy` file, like [`from_npy`](crate::import::from_npy), and checks that the data is
-/// complete.
+/// Creates a layout for a `.npy` file, like [`from_npy`](crate::import::from_npy). Adds an error to
+/// the result if the file ends before the data does.
 pub(super) fn import_npy(name: &str, file: &dyn ReadAt) -> Result<Imported, Error> {
     let (header, address) = Header::read(file)?;
     let mut text = String::new();

@@ -20,9 +20,10 @@ use crate::text::format;
 
 const FORMAT: &str = "zip";
 
-/// Creates a layout for a `.npz` file. Each array becomes an item with the name of its member, without `.npy`.
-/// If an array is in Fortran order, its dimensions are reversed, and the attribute `order="F"` is added.
-/// Compressed members cannot be described, and are reported in [`Imported::errors`].
+/// Creates a layout for a `.npz` file. Each array becomes an item with the name of its member,
+/// without `.npy`. If an array is in Fortran order, its dimensions are reversed, and the attribute
+/// `order="F"` is added. Members that a layout cannot describe, such as compressed arrays, are
+/// reported in [`Imported::errors`].
 ///
 /// # Errors
 ///
@@ -30,7 +31,8 @@ const FORMAT: &str = "zip";
 /// [`Read`](crate::ErrorKind::Read) if the archive cannot be read.
 pub fn from_npz(file: &dyn ReadAt) -> Result<Imported, Error> {
     let mut members = members(file)?;
-    // Members must not overlap, so that each byte is read at most once.
+    // Reject overlapping members, so that a hostile archive cannot make many members share the same
+    // bytes.
     members.sort_by_key(|member| member.header);
     for pair in members.windows(2) {
         if pair[0].data.end > pair[1].header {
@@ -63,14 +65,14 @@ struct Member {
     name: String,
     is_encrypted: bool,
     method: CompressionMethod,
-    /// Offset of the local header.
+    /// Offset of the local header in the archive.
     header: u64,
-    /// Range of the stored bytes.
+    /// Range of the stored bytes in the archive.
     data: Range<u64>,
 }
 
 impl Member {
-    /// Returns the member that an entry of the central directory describes.
+    /// Finds the member that an entry of the central directory describes, and checks its size.
     fn find(
         archive: &ZipArchive<Source<'_>>,
         entry: &ZipFileHeaderRecord<'_>,
@@ -111,7 +113,7 @@ impl Member {
                         .to_owned(),
                 );
             }
-            other => return Err(format!("it is compressed with method {}", other.as_u16())),
+            other => return Err(format!("it is compressed with zip method {}", other.as_u16())),
         }
         let span = Span::new(file, self.data.clone()).map_err(|error| error.to_string())?;
         let (header, address) = Header::read(&span).map_err(|error| error.to_string())?;
@@ -136,7 +138,7 @@ fn members(file: &dyn ReadAt) -> Result<Vec<Member>, Error> {
     Ok(members)
 }
 
-/// Adapts a source for the crate `rawzip`.
+/// Provides a source of bytes to the crate `rawzip`.
 struct Source<'f>(&'f dyn ReadAt);
 
 impl ReaderAt for Source<'_> {
@@ -150,7 +152,7 @@ impl ReaderAt for Source<'_> {
     }
 }
 
-/// Converts an error of the crate `rawzip`. `offset` is the offset of the affected part of the archive.
+/// Converts an error of the crate `rawzip` that occurred at `offset` in the archive.
 fn invalid(error: rawzip::Error, offset: u64) -> Error {
     let message = match error.into_kind() {
         ErrorKind::IO(error) if error.kind() != io::ErrorKind::UnexpectedEof => {

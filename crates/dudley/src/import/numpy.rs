@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::layout::{Attribute, Value, attributes};
 use crate::text::{format, quote};
 
-/// Creates a layout for a file written by numpy's `tofile`. It has one item, an array of the given datatype and
-/// shape.
+/// Creates a layout for a file written by numpy's `tofile`. The layout has one item, an array with
+/// this datatype and shape.
 ///
 /// A record becomes a struct whose members keep their offsets. Types that Dudley lacks, such as dates, become
 /// integers or bytes. The attribute `numpy` then contains the original type.
@@ -34,7 +34,7 @@ pub fn from_numpy(name: &str, datatype: &Datatype, shape: &[u64]) -> Result<Stri
     format(text)
 }
 
-/// Appends the declaration of an array in C order whose data begins at `address`.
+/// Appends the declaration of an array whose elements begin at `address`, in C order.
 #[cfg(feature = "hdf5")]
 pub(super) fn push_array(
     out: &mut String,
@@ -46,14 +46,14 @@ pub(super) fn push_array(
     Described::of(datatype).declare(out, name, shape, &format!(" @{address}"), None);
 }
 
-/// A datatype as described in a layout.
+/// A numpy datatype, described in the layout language.
 pub(super) struct Described {
     text: String,
-    /// The number of characters or code units of a string type, or the number of bytes of a type that becomes
-    /// bytes. This becomes the last dimension.
+    /// The last dimension that the type adds to the shape: the length of a string type in
+    /// characters or code units, or the size in bytes of a type that is described as bytes.
     len: Option<u64>,
     align: u64,
-    /// The numpy type, if Dudley has no equivalent.
+    /// The name of the numpy type, if Dudley has no equivalent type.
     numpy: Option<String>,
 }
 
@@ -115,8 +115,8 @@ impl Described {
             } else {
                 format!(" @{offset}")
             };
-            // Give unnamed members an address: if a struct has only one member, without a name or address, the
-            // struct is a typedef.
+            // Give unnamed members an address. Otherwise, a struct with a single unnamed member
+            // would be a typedef.
             let place = if field.name().is_empty() { format!(" @{offset}") } else { place };
             let title = field.title().map(|title| ("title", title));
             datatype.declare(&mut members, field.name(), field.shape(), &place, title);

@@ -245,18 +245,18 @@ fn the_parameter_numrecs_is_renamed_if_a_variable_has_this_name() {
 fn damaged_headers_are_rejected_with_their_offset() {
     let head = || Cdf::new(1, 0).dims(&[("time", 0), ("x", 3)]).list(ATTRIBUTE, 0);
     for (bytes, message) in [
-        (b"CDF\x03".to_vec(), "expected \"CDF\" and 1, 2 or 5 at offset 0"),
+        (b"CDF\x03".to_vec(), "expected \"CDF\" and the version 1, 2 or 5 at offset 0"),
         (
             b"CDF\x01\0\0".to_vec(),
-            "the header needs 4 bytes, but only 2 are left in the file at offset 4",
+            "a field of the header needs 4 bytes, but only 2 are left in the file at offset 4",
         ),
         (
             Cdf::new(1, 0).int(7).int(1).bytes,
-            "expected 10 or 0 before dimensions, found 7 at offset 8",
+            "expected the tag 10 or 0 before the dimensions, found 7 at offset 8",
         ),
         (
             Cdf::new(1, 0).dims(&[("a", 0), ("b", 0)]).bytes,
-            "expected one record dimension, found two at offset 36",
+            "expected at most one record dimension, found two at offset 36",
         ),
         (
             head().list(VARIABLE, 1).variable("v", &[1, 0], 4, 0).bytes,
@@ -264,7 +264,7 @@ fn damaged_headers_are_rejected_with_their_offset() {
         ),
         (
             head().list(VARIABLE, 1).variable("v", &[2], 4, 0).bytes,
-            "\"v\" has dimension 2, expected less than 2",
+            "\"v\" refers to dimension 2, expected a number below 2",
         ),
         (
             head().list(VARIABLE, 1).variable("v", &[1], 12, 0).bytes,
@@ -278,7 +278,7 @@ fn damaged_headers_are_rejected_with_their_offset() {
             head().list(VARIABLE, 2).variable("v", &[0], 4, 0).variable("w", &[0], 4, 100).bytes,
             "do not fit into one record",
         ),
-        (Cdf::new(1, 0).int(DIMENSION).int(u32::MAX).bytes, "the header needs 4 bytes"),
+        (Cdf::new(1, 0).int(DIMENSION).int(u32::MAX).bytes, "a field of the header needs 4 bytes"),
         (
             Cdf::new(1, 0).int(DIMENSION).int(1).int(5000).bytes,
             "a name has 5000 bytes, expected at most 256",

@@ -1,8 +1,8 @@
 //! Listing the links of an HDF5 group.
 //!
-//! The crate `hdf5-reader` lists the members of a group only if it can parse the headers of all members, but it
-//! cannot parse the headers of virtual data sets. This module parses the links itself, so that one such member
-//! does not hide the others.
+//! The crate `hdf5-reader` lists the members of a group only if it can parse the headers of all
+//! members, but it cannot parse the headers of virtual data sets. This module parses the links
+//! itself, so that the other members are found even if the group contains a virtual data set.
 //!
 //! | group format | location of the links |
 //! |---|---|

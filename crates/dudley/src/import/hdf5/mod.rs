@@ -6,10 +6,10 @@
 //! | chunked, without filters | one array if the chunks are adjacent blocks of rows, otherwise a list of chunks |
 //! | filtered, compact, external, virtual, or of variable length | not described |
 //!
-//! A group becomes a dict, and a compound type a struct. A list of chunks has the attributes `shape` (of the
-//! whole array), `chunk` (the shape of each chunk) and `offsets` (for each chunk, the indices of its first
-//! element in the whole array). Chunks at the edge of the array have the full size, and chunks that were never
-//! written are absent.
+//! A group becomes a dict, and a compound type a struct. A list of chunks has the attributes
+//! `shape` (of the whole array), `chunk` (the shape of each chunk) and `offsets` (for each chunk,
+//! the indices of its first element in the whole array). Chunks at the edge of the array have the
+//! full size, and chunks that were never written are not in the list.
 
 mod links;
 
@@ -82,7 +82,7 @@ fn invalid(error: hdf5_reader::error::Error) -> Error {
     damaged(FORMAT, 0, error.to_string())
 }
 
-/// Adapts a source for the crate `hdf5-reader`.
+/// Provides a source of bytes to the crate `hdf5-reader`.
 struct Bytes(Arc<dyn ReadAt>);
 
 impl Storage for Bytes {
@@ -103,7 +103,7 @@ impl Storage for Bytes {
 
 struct Lister<'h> {
     hdf5: &'h Hdf5File,
-    /// The base address, which is added to all addresses.
+    /// The base address of the superblock, which is added to all addresses in the file.
     base: u64,
     len: u64,
     text: String,
@@ -112,15 +112,16 @@ struct Lister<'h> {
     groups: HashSet<u64>,
 }
 
-/// The reason why there is no layout for a data set.
+/// The reason why a layout cannot describe a data set or group.
 type Reason = String;
 
 /// A data set as described by its header.
 struct DataSet {
     datatype: Datatype,
-    /// Dimensions of the data space, followed by the dimensions of an array type.
+    /// Dimensions of the data space, followed by the dimensions of the type, if it is an array type
+    /// or becomes bytes.
     shape: Vec<u64>,
-    /// The names and values of an enumeration type.
+    /// The names and values of an enumeration type, otherwise `None`.
     names: Option<(Vec<String>, Vec<i64>)>,
     storage: DataLayout,
     /// Dimensions of the data space.
@@ -129,13 +130,16 @@ struct DataSet {
 }
 
 impl Lister<'_> {
-    /// Adds the members of a group and, up to the maximum depth, of the groups in it.
+    /// Adds the members of a group and of its subgroups, up to the maximum depth.
     fn group(&mut self, group: &hdf5_reader::group::Group, path: &str, depth: usize) {
         if depth > MAX_DEPTH {
             return self.skip(path, format!("groups nest deeper than {MAX_DEPTH} levels"));
         }
         if !self.groups.insert(group.address()) {
-            return self.skip(path, "it is another name for a group".to_owned());
+            return self.skip(
+                path,
+                "it is another name for a group that has already been described".to_owned(),
+            );
         }
         let (groups, data_sets) = match self.members(group, path) {
             Ok(names) => names,
@@ -236,7 +240,7 @@ impl Lister<'_> {
         let missing = || "its header is incomplete".to_owned();
         let (space, datatype) = (space.ok_or_else(missing)?, datatype.ok_or_else(missing)?);
         if space.dataspace_type == DataspaceType::Null {
-            return Err("it has neither elements nor a shape".to_owned());
+            return Err("its data space is null, so it has no elements".to_owned());
         }
         let (kind, inner) = datatype_of(&datatype.datatype, 0)?;
         let shape = [&space.dims[..], &inner].concat();
@@ -267,8 +271,9 @@ impl Lister<'_> {
                 self.address(*address)?;
                 let rank = data_set.dims.len();
                 let chunk = dims.get(..rank).filter(|dims| !dims.contains(&0));
-                let chunk = chunk
-                    .ok_or_else(|| "its chunks have a different number of dimensions".to_owned())?;
+                let chunk = chunk.ok_or_else(|| {
+                    "its chunks have too few dimensions, or an empty dimension".to_owned()
+                })?;
                 let entries = self.chunks(*address, chunk, chunk_indexing.as_ref(), data_set);
                 let mut entries = entries.map_err(|error| error.to_string())?;
                 let is_inside = |entry: &ChunkEntry| {
@@ -295,7 +300,7 @@ impl Lister<'_> {
         }
         let found = address.checked_add(self.base);
         let found = found.filter(|&address| i64::try_from(address).is_ok());
-        found.ok_or_else(|| "its address is above 2^63".to_owned())
+        found.ok_or_else(|| "its address is above 2^63-1".to_owned())
     }
 
     fn chunks(
@@ -371,8 +376,8 @@ impl Lister<'_> {
         }
     }
 
-    /// Returns the address of the whole array if its chunks are adjacent blocks of rows, stored in order.
-    /// Otherwise, returns `None`.
+    /// Returns the address of the whole array if its chunks are adjacent blocks of rows that are
+    /// stored in order, otherwise `None`.
     fn rows(
         &self,
         entries: &[ChunkEntry],
@@ -413,7 +418,7 @@ impl Lister<'_> {
         push_array(&mut self.text, name, &data_set.datatype, &data_set.shape, address);
         let size = array::byte_size(&data_set.shape, data_set.datatype.itemsize()).unwrap_or(0);
         if i64::try_from(address.saturating_add(size)).is_err() {
-            return Err("it ends after 2^63 bytes".to_owned());
+            return Err("it ends beyond byte 2^63-1".to_owned());
         }
         self.attributes(data_set, &[]);
         self.errors.extend(past_end(path.to_owned(), address, size, self.len));
@@ -437,7 +442,8 @@ impl Lister<'_> {
         }
     }
 
-    /// Adds a list of chunks. The first element declares the type, and the others extend the list.
+    /// Adds a data set as a list of chunks. The first chunk declares the type, and the other chunks
+    /// extend the list.
     fn list(
         &mut self,
         name: &str,
@@ -501,7 +507,8 @@ fn joined(path: &str, name: &str) -> String {
     path
 }
 
-/// Converts a type. Returns the type of one element, and the dimensions if it is an array type.
+/// Converts an HDF5 type. Returns the type of one element, and additional dimensions if it is an
+/// array type or becomes bytes.
 fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reason> {
     if depth > MAX_DEPTH {
         return Err(format!("types nest deeper than {MAX_DEPTH} levels"));
