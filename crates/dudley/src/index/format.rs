@@ -6,7 +6,7 @@
 //! | 8 | 4 | version: 2 |
 //! | 12 | 4 | byte order stated by the layout: 0 none, 1 `<`, 2 `>` |
 //! | 16 | 8 | length of the text in bytes |
-//! | 24 | 8 | time of the last status change of the text file, in nanoseconds since 1970; 0 if its bytes must be compared |
+//! | 24 | 8 | time of the last status change of the text file, in nanoseconds since 1970; 0 if the content must be compared |
 //! | 32 | 4 | number of rows |
 //! | 36 | 4 | number of dimensions |
 //! | 40 | 4 | number of parameters |
@@ -14,7 +14,7 @@
 //! | 48 | 8 | total length of the paths in bytes |
 //! | 56 | 4 | index of the first row whose address or size depends on a parameter or on the stream |
 //! | 60 | 4 | CRC-32 of the layout text |
-//! | 64 | 8 | inode of the text file; 0 if its bytes must be compared |
+//! | 64 | 8 | inode of the text file; 0 if the content must be compared |
 //! | 72 | 4 | CRC-32 of the checksums of the index pages |
 //! | 76 | 4 | CRC-32 of the first 76 bytes |
 //! | 80 | 4 each | CRC-32 of each index page of 1024 bytes; the last page may be shorter |
@@ -36,13 +36,16 @@
 //! | 32 | 4 | index of the first dimension |
 //! | 36 | 4 | number of dimensions |
 //! | 40 | 1 | flags. 1: explicit address; 2: compressed; 4: struct; 8: described only by the text; 16: parameter |
-//! | 41 | 1 | byte order of the type's prefix, as in the header |
-//! | 42 | 2 | 0 |
+//! | 41 | 1 | byte order prefix of the type, encoded as in the header |
+//! | 42 | 2 | unused: 0 |
 //! | 44 | 4 | name of the primitive type, such as `f8` |
 //!
-//! A dimension consists of a length (8) and 0 (8) or, for a parameter, of its index (8), the suffix (4) and 1
-//! (4). A parameter consists of a fixed value (8) and 0 (8) or, if it is stored, of the index of its row (8)
-//! and 1 (8). A stored parameter of a struct consists of 0 (8) and 2 (8).
+//! A dimension consists of a length (8 bytes) and 0 (8 bytes). If it is given by a parameter, it
+//! consists of the index of the parameter (8 bytes), the suffix (4 bytes) and 1 (4 bytes).
+//!
+//! A parameter consists of a fixed value (8 bytes) and 0 (8 bytes). If it is stored in a dict, it
+//! consists of the index of its row (8 bytes) and 1 (8 bytes), and if it is stored in a struct, of
+//! 0 (8 bytes) and 2 (8 bytes).
 
 use std::fmt::Display;
 
@@ -64,7 +67,7 @@ pub(super) const DIM_LEN: u64 = 16;
 pub(super) const PARAM_LEN: u64 = 16;
 pub(super) const PATH_LEN: u64 = 16;
 
-/// Represents an unknown address or size.
+/// The number that encodes an unknown address or size.
 const UNKNOWN: u64 = u64::MAX;
 
 const PLACED: u8 = 1;
@@ -73,8 +76,8 @@ const STRUCT: u8 = 4;
 const OPAQUE: u8 = 8;
 const PARAM: u8 = 16;
 
-/// A stamp that identifies the state of a file. It changes whenever the content changes, and the owner of the
-/// file cannot set it. The default represents an unknown state.
+/// A stamp that identifies the state of a file. It changes whenever the content of the file
+/// changes, and even the owner of the file cannot set it. The default stands for an unknown state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamp {
     /// The time of the last status change, in nanoseconds since 1970.
@@ -103,7 +106,7 @@ pub(super) struct Header {
 /// A stored item or parameter, with everything that determines its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RowRecord {
-    /// The address if data begins at 0, and the address if it begins at 16.
+    /// The address if the data of the file begins at 0, and the address if it begins at 16.
     pub(super) addresses: [Option<u64>; 2],
     pub(super) element_size: Option<u64>,
     /// An explicit address, or an alignment.
@@ -119,15 +122,15 @@ pub(super) struct RowRecord {
     pub(super) primitive: Option<Primitive>,
 }
 
-/// A dimension.
+/// A dimension in a compiled layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DimRecord {
     Fixed(u64),
-    /// The index of a parameter, and a suffix.
+    /// The index of the parameter that gives the length, and the suffix.
     Named(u64, i32),
 }
 
-/// A parameter.
+/// A parameter in a compiled layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParamRecord {
     Fixed(i64),
@@ -145,7 +148,7 @@ fn order_code(order: Option<Order>) -> u8 {
     }
 }
 
-/// Converts a code to the byte order that it stands for. Fails if the code is not valid.
+/// Converts a code to a byte order, or to `None` for code 0. Fails if the code is not valid.
 fn order_of(code: u8) -> Result<Option<Order>, &'static str> {
     match code {
         0 => Ok(None),
@@ -155,7 +158,7 @@ fn order_of(code: u8) -> Result<Option<Order>, &'static str> {
     }
 }
 
-/// Reads a number at an offset in a record, whose length the caller has checked.
+/// Reads the number at offset `at` in a record. The caller has checked the length of the record.
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 8).and_then(|part| part.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
@@ -164,7 +167,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|part| part.try_into().ok()).map_or(0, u32::from_le_bytes)
 }
 
-/// Returns the checksum of a part of the file.
+/// Returns the CRC-32 of a part of the file.
 pub(super) fn sum(bytes: &[u8]) -> u32 {
     let digest = Algorithm::Crc32.digest(bytes);
     digest.as_bytes().try_into().map_or(0, u32::from_be_bytes)
@@ -214,7 +217,7 @@ impl Header {
         }
         let version = u32_at(bytes, 8);
         if version != VERSION {
-            return Err(format!("version {version}, expected {VERSION}"));
+            return Err(format!("the format version is {version}, expected {VERSION}"));
         }
         check_sum("the header", &bytes[..CHECKED_LEN], u32_at(bytes, CHECKED_LEN))?;
         Ok(Self {
@@ -381,8 +384,8 @@ impl ParamRecord {
     }
 }
 
-/// Encodes an entry of the sorted paths: the offset among the path strings, the length, and the index of the
-/// row.
+/// Encodes an entry in the list of paths: the offset of the path among the path strings, its
+/// length, and the index of its row.
 pub(super) fn path_record(start: u64, len: u32, row: u32) -> [u8; 16] {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&start.to_le_bytes());
@@ -400,7 +403,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_round_trip() {
+    fn headers_and_records_round_trip() {
         let header = Header {
             order: Some(Order::Big),
             text_len: 9,
@@ -455,7 +458,7 @@ mod tests {
         };
         assert!(message(&|bytes| bytes[1] = b'<').contains("at byte 0"));
         assert!(message(&|bytes| bytes.truncate(20)).contains("ends at byte 20"));
-        assert!(message(&|bytes| bytes[8] = 1).contains("version 1, expected 2"));
+        assert!(message(&|bytes| bytes[8] = 1).contains("version is 1, expected 2"));
         assert!(message(&|bytes| bytes[20] = 1).contains("the CRC-32 of the header is"));
         let with_order = |bytes: &mut Vec<u8>| {
             bytes[12] = 3;

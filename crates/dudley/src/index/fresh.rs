@@ -1,10 +1,10 @@
 //! Checking that a compiled layout matches the current text of a file.
 //!
-//! The length of the file and the checksum of its text are compared with the stored values. The text is not
-//! read if the file has the same inode and the same status change time as when it was compiled: the system sets
-//! this time whenever the content changes, and no program can set it back. The time is not used if it is less
-//! than two seconds before the compilation, because file system clocks may be that coarse, or if the system
-//! does not provide it.
+//! The length of the file and the checksum of its text are compared with the stored values. The
+//! text is not read if the file has the same inode and the same status change time as when it was
+//! compiled: the system sets this time whenever the content changes, and no program can set it
+//! back. The time is not used if it is at most two seconds before the compilation, because file
+//! system clocks may be that coarse, or if the system does not provide it.
 
 use std::fs::{self, Metadata};
 use std::path::Path;
@@ -42,8 +42,8 @@ impl Stamp {
         }
     }
 
-    /// Returns the stamp of a file if it is so old that any later change will have a different time. Otherwise,
-    /// returns the default.
+    /// Returns the stamp of a file if the file is so old that any later change will have a
+    /// different time. Otherwise, returns the default.
     pub(super) fn settled(found: Option<&Metadata>, now: SystemTime) -> Self {
         let stamp = found.map_or_else(Self::default, Self::of);
         let changed = SystemTime::UNIX_EPOCH + Duration::from_nanos(stamp.changed);
@@ -71,7 +71,7 @@ impl CompiledLayout {
         let mut hasher = Algorithm::Crc32.hasher();
         let mut at = 0;
         while at < header.text_len {
-            // The length is at most 1 MiB.
+            // The length is at most 1 MiB, so the conversion cannot fail.
             let len = usize::try_from(PIECE.min(header.text_len - at)).unwrap_or_default();
             hasher.update(&text.bytes_at(at, len).with_context(name)?);
             at += len as u64;

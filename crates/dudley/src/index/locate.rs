@@ -1,4 +1,4 @@
-//! Finding a path among the sorted paths, and computing its address from the preceding rows.
+//! Finding a path in the sorted list of paths, and computing its address from the preceding rows.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,7 +18,8 @@ use crate::place::sizes::{add, multiply};
 use crate::place::strided::scalar;
 use crate::signature::Signature;
 
-/// Maximum number of dimensions of an array. Arrays with more dimensions are looked up in the text.
+/// Maximum number of dimensions of an array that is located without the text. Arrays with more
+/// dimensions are looked up in the text.
 const MAX_DIMS: u32 = 4096;
 
 /// The size in bytes of the count before a compressed array.
@@ -53,8 +54,8 @@ pub(super) fn locate(
     })
 }
 
-/// Calls `visit` with each path whose location is known, in sorted order. Returns the number of all other
-/// paths.
+/// Calls `visit` with each path whose location is known, in sorted order. Returns the number of
+/// other paths in the index.
 pub(super) fn for_each(
     compiled: &CompiledLayout,
     stream: Option<&dyn ReadAt>,
@@ -186,7 +187,8 @@ struct Search<'s> {
     values: HashMap<u64, Option<i64>>,
 }
 
-/// The dimensions read last. They are kept because consecutive rows usually share their dimensions.
+/// The dimensions that were read last. They are cached, because consecutive rows usually share
+/// their dimensions.
 #[derive(Default)]
 struct Dims {
     first: u32,
@@ -263,8 +265,8 @@ impl<'s> Search<'s> {
         Ok(true)
     }
 
-    /// Computes the address of a row by walking from the first open row to the row. `visit` is called with the
-    /// address of each row passed, including the row itself.
+    /// Computes the address of row `target` by walking over all rows from the first open row to
+    /// `target`. Calls `visit` with the address of each of these rows.
     fn walk(
         &mut self,
         target: u32,
@@ -310,14 +312,14 @@ impl<'s> Search<'s> {
         let nbytes = match (row.is_opaque, self.count(row, dims, |_| ())?) {
             (true, _) | (_, None) => None,
             (_, Some(0)) => Some(0),
-            // The array is not empty, so any size above 0 will do.
+            // The address depends only on whether the array is empty, so any size above 0 will do.
             _ if row.is_compressed || row.element_size != Some(0) => Some(1),
             _ => Some(0),
         };
         Ok(address(row.placement, cursor, nbytes))
     }
 
-    /// Returns the size in bytes of the row at address `start`, or `None` if it is not known.
+    /// Returns the size in bytes of a row at address `start`, or `None` if the size is not known.
     fn nbytes(
         &mut self,
         row: &RowRecord,
@@ -347,8 +349,8 @@ impl<'s> Search<'s> {
         add(COUNT_LEN, len).ok()
     }
 
-    /// Returns the number of elements of a row, or `None` if it is not known. `visit` is called with the length
-    /// of each dimension.
+    /// Returns the number of elements of a row, or `None` if the number is not known. Calls `visit`
+    /// with the length of each dimension.
     fn count(
         &mut self,
         row: &RowRecord,
@@ -380,12 +382,13 @@ impl<'s> Search<'s> {
             *dims = Dims { first: row.first_dim, bytes: self.compiled.index(at, len)? };
         }
         let bytes = if row.dims == 0 { &[][..] } else { &dims.bytes[..] };
-        // If there are too many dimensions, append an invalid dimension.
+        // If there are too many dimensions, append an invalid one, so that the number of elements
+        // is unknown.
         let more = (row.dims > MAX_DIMS).then_some(None);
         Ok(bytes.chunks_exact(16).map(DimRecord::parse).chain(more))
     }
 
-    /// Returns the value of a parameter, or `None` if it is not known.
+    /// Returns the value of a parameter, or `None` if the value is not known.
     fn value(&mut self, number: u64) -> Result<Option<i64>, Error> {
         if let Some(&value) = self.values.get(&number) {
             return Ok(value);

@@ -16,7 +16,8 @@ use crate::signature::Signature;
 /// total size of the paths to about `MAX_PATH` times the size of the text.
 const MAX_PATH: usize = 1024;
 
-/// The representation of dimensions as declared. A parameter remains a parameter, even if its value is fixed.
+/// Represents dimensions as they are declared. A parameter in a dimension is kept, even if its
+/// value is fixed.
 struct Declared;
 
 impl Names for Declared {
@@ -30,7 +31,7 @@ impl Names for Declared {
     }
 }
 
-/// Builds the sections before the paths.
+/// Builds the sections of a compiled layout that precede the paths.
 struct Maker<'a> {
     layout: &'a Layout,
     measure: Measure<'a>,
@@ -40,7 +41,7 @@ struct Maker<'a> {
     dims: Vec<DimRecord>,
     params: Vec<ParamRecord>,
     subjects: Vec<Subject>,
-    /// The maximum total number of dimensions of all rows.
+    /// Maximum number of dimensions, in total for all rows.
     max_dims: usize,
 }
 
@@ -50,7 +51,7 @@ pub(super) fn compile(layout: &Layout, text: &[u8], stamp: Stamp) -> Vec<u8> {
     let scope = Scope::of(layout);
     let param = |id: ParamId| match layout.param(id).value {
         ParamValue::Fixed(value) => ParamRecord::Fixed(value),
-        // If this is a parameter of a dict, it is later replaced by the index of its row.
+        // For a parameter of a dict, this is later replaced by the index of its row.
         ParamValue::Stored { .. } => ParamRecord::Inner,
     };
     let mut maker = Maker {
@@ -149,7 +150,7 @@ impl Maker<'_> {
             Len::Removed | Len::Unknown => {}
         });
         self.declared.leave(0);
-        // Leave this row to the text of the layout, so that the resolver reports the error.
+        // Mark the row as described only by the text, so that the resolver reports the error.
         let Ok(Element { base, is_compressed, .. }) = element else { return row };
         row.is_compressed = is_compressed;
         row.element_size = match base {
@@ -174,8 +175,8 @@ impl Maker<'_> {
         row
     }
 
-    /// Adds the dimensions of a row, unless the previous row has the same dimensions. Returns the index of the
-    /// first dimension, or `None` if there are too many dimensions in total.
+    /// Adds the dimensions of a row, unless the list already ends with the same dimensions. Returns
+    /// the index of the first dimension, or `None` if there would be too many dimensions in total.
     fn add_dims(&mut self, dims: &[DimRecord]) -> Option<u32> {
         if self.dims.ends_with(dims) {
             return Some(index(self.dims.len() - dims.len()));
@@ -188,8 +189,8 @@ impl Maker<'_> {
         Some(index(first))
     }
 
-    /// Computes the addresses that depend neither on parameters nor on the stream, and returns the index of the
-    /// first row whose address or size depends on them.
+    /// Computes all addresses that depend neither on stored parameters nor on the stream. Returns
+    /// the index of the first row whose address or size depends on them.
     fn place(&mut self) -> u32 {
         let mut first_open = self.rows.len();
         for (way, start) in [0, Signature::LEN].into_iter().enumerate() {
@@ -211,7 +212,8 @@ impl Maker<'_> {
         index(first_open)
     }
 
-    /// Returns the size of a row in bytes, or `None` if it depends on parameter values or on the stream.
+    /// Returns the size of a row in bytes, or `None` if the size depends on stored parameters or on
+    /// the stream.
     fn nbytes(&self, row: &RowRecord) -> Option<u64> {
         let first = row.first_dim as usize;
         let dims = &self.dims[first..first + row.dims as usize];
@@ -236,8 +238,8 @@ fn placement_of(placement: Option<Placement>, align: u64) -> Placement {
     }
 }
 
-/// Returns the entries of the sorted paths, and the path strings. Omits paths longer than `MAX_PATH`, because
-/// many paths may be as long as the layout text.
+/// Returns the entries in the sorted list of paths, and the path strings. Omits paths longer than
+/// `MAX_PATH`, because many paths may be as long as the layout text.
 fn paths(layout: &Layout, subjects: &[Subject]) -> (Vec<[u8; 16]>, String) {
     let lens = path_lens(layout);
     let is_short = |subject: &Subject| match *subject {

@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `format` | the binary format |
-//! | `make` | compiling a layout to this format |
+//! | `make` | compiling a layout to the binary format |
 //! | `place` | the address rules, used by `make` and `locate` |
 //! | `locate` | finding a path and its address |
 //! | `fresh` | checking that the text has not changed |
@@ -31,8 +31,9 @@ use crate::source::Source;
 use format::{HEADER_LEN, Header, PAGE_LEN, SUM_LEN, Stamp, check_sum};
 use locate::invalid;
 
-/// A compiled layout (`.dudx`), which contains addresses sorted by path, and the layout text from which they
-/// were computed. One of 100,000 arrays is found in microseconds, without parsing the text.
+/// A compiled layout (`.dudx`). It contains addresses sorted by path, and the layout text from
+/// which the addresses were computed. One of 100,000 arrays is found in microseconds, without
+/// parsing the text.
 ///
 /// ```
 /// use dudley::index::CompiledLayout;
@@ -51,7 +52,8 @@ use locate::invalid;
 /// # Ok::<(), dudley::Error>(())
 /// ```
 ///
-/// Checksums cover the whole file. Reading a part fails if it does not match its checksum.
+/// Checksums cover the whole file. Reading a part of the file fails if the part does not match its
+/// checksum.
 ///
 /// A compiled layout never contradicts its text. Items that only the text describes are not found in the
 /// compiled form, but a [`File`](crate::File) then looks them up in the text. A compiled layout uses the
@@ -65,7 +67,7 @@ pub struct CompiledLayout {
     name: Option<Arc<str>>,
 }
 
-/// A row of a compiled layout.
+/// An array or parameter in a compiled layout, with its location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompiledRow<'r> {
@@ -75,14 +77,14 @@ pub struct CompiledRow<'r> {
     pub address: u64,
     /// The dimensions, slowest varying first.
     pub shape: &'r [u64],
-    /// The name of the element type, with its byte order.
+    /// The name of the element type with its byte order, such as `<f8`.
     pub dtype: &'r str,
 }
 
 impl CompiledLayout {
-    /// Compiles a layout with its text, and returns the bytes of the compiled layout. `file` is the metadata
-    /// of the text file from before the text was read. On Unix, it enables [`check`](Self::check) to detect
-    /// an unchanged file without reading the text again.
+    /// Compiles a layout with its text, and returns the bytes of the compiled layout. `file` is the
+    /// metadata of the text file, obtained before the text was read. On Unix, the metadata enables
+    /// [`check`](Self::check) to detect an unchanged file without reading the text again.
     ///
     /// # Errors
     ///
@@ -100,8 +102,8 @@ impl CompiledLayout {
         Ok(make::compile(layout, text, Stamp::settled(file, SystemTime::now())))
     }
 
-    /// Opens a compiled layout. If there is a text file next to it (`run.dud` next to `run.dudx`), checks that
-    /// the layout was compiled from this text.
+    /// Opens a compiled layout. If there is a text file next to the compiled layout (`run.dud` next
+    /// to `run.dudx`), checks that the layout was compiled from this text.
     ///
     /// # Errors
     ///
@@ -168,7 +170,7 @@ impl CompiledLayout {
         let header = Header::parse(&head).map_err(invalid)?;
         if header.len() != Some(source.len()) {
             let (expected, found) = (header.len().unwrap_or(u64::MAX), source.len());
-            let message = format!("expected {}, found {found}", count(expected, "byte"));
+            let message = format!("the file has {}, expected {expected}", count(found, "byte"));
             return Err(invalid(message));
         }
         // The length of the file is correct, so it bounds the number of pages.
@@ -186,7 +188,8 @@ impl CompiledLayout {
         let index_len = self.header.index_len().unwrap_or(u64::MAX);
         let end = start.checked_add(len as u64).filter(|&end| end <= index_len);
         let end = end.ok_or_else(|| {
-            invalid(format!("expected {} at {start} of the index", count(len, "byte")))
+            let len = count(len, "byte");
+            invalid(format!("the index is too short for {len} at offset {start}"))
         })?;
         let first = start / PAGE_LEN;
         let to = end.checked_next_multiple_of(PAGE_LEN).map_or(index_len, |to| to.min(index_len));
@@ -252,7 +255,7 @@ impl CompiledLayout {
         self.header.rows as usize
     }
 
-    /// Returns `true` if the layout stores nothing.
+    /// Returns `true` if the layout has no stored items or parameters.
     pub fn is_empty(&self) -> bool {
         self.header.rows == 0
     }
@@ -262,20 +265,21 @@ impl CompiledLayout {
     ///
     /// # Errors
     ///
-    /// Fails with [`NeedsStream`](ErrorKind::NeedsStream) if the location depends on a stream and none is
-    /// given. Fails with [`NotCompiled`](ErrorKind::NotCompiled) if nothing exists at the path, or if only the
-    /// text of the layout describes the item: a struct, member, instance or compressed array, an item after a
-    /// struct whose instances differ in size, or a path that is not spelt as in
-    /// [`Layout::path`](crate::Layout::path). The same error is returned for an address that cannot be
-    /// computed; looking up the item in the text fails with the reason. Fails with
-    /// [`Compiled`](ErrorKind::Compiled) if a part of the compiled layout does not match its checksum or is not
-    /// valid, and with [`Read`](ErrorKind::Read) if the stream or the compiled layout cannot be read.
+    /// Fails with [`NeedsStream`](ErrorKind::NeedsStream) if the location depends on the stream,
+    /// but no stream is given. Fails with [`NotCompiled`](ErrorKind::NotCompiled) if nothing exists
+    /// at the path, or if only the text of the layout describes the item: a struct, member,
+    /// instance or compressed array, an item after a struct whose instances differ in size, or a
+    /// path that is not spelt as in [`Layout::path`](crate::Layout::path). Also fails with
+    /// `NotCompiled` if the address cannot be computed; looking up the item in the text then fails
+    /// with the reason. Fails with [`Compiled`](ErrorKind::Compiled) if a part of the compiled
+    /// layout does not match its checksum or is not valid, and with [`Read`](ErrorKind::Read) if
+    /// the stream or the compiled layout cannot be read.
     pub fn locate(&self, path: &str, stream: Option<&dyn ReadAt>) -> Result<Location, Error> {
         self.locate_in(path, stream, None)
     }
 
-    /// Like [`locate`](Self::locate), but with a byte order to use if neither the layout nor the stream states
-    /// one. If `order` is `None`, this is the byte order of this machine.
+    /// Like [`locate`](Self::locate), but uses the byte order `order` if neither the layout nor the
+    /// stream states a byte order. `None` stands for the byte order of this machine.
     ///
     /// # Errors
     ///
@@ -289,8 +293,8 @@ impl CompiledLayout {
         locate::locate(self, path, stream, order)
     }
 
-    /// Calls `visit` with every path that [`locate`](Self::locate) would find, in sorted order. Returns the
-    /// number of all other paths.
+    /// Calls `visit` with every path that [`locate`](Self::locate) would find, in sorted order.
+    /// Returns the number of other paths in the index.
     ///
     /// ```
     /// use dudley::index::CompiledLayout;

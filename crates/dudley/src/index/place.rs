@@ -1,13 +1,13 @@
-//! Computing the addresses of rows, by the rules of [`place`](crate::place). The result for anything irregular
-//! is `None`, so that the resolver can report it.
+//! Computing the addresses of rows by the rules of [`place`](crate::place). The functions return
+//! `None` for anything irregular, so that the resolver reports it.
 
 use super::format::DimRecord;
 use crate::layout::Placement;
 use crate::place::scope::{Len, len_of};
 use crate::place::sizes::{Numbers, place};
 
-/// Returns the address of a row that follows `cursor`. If the layout does not specify a placement,
-/// `placement` contains the alignment of the type.
+/// Returns the address of a row that follows `cursor`. If the layout does not state a placement,
+/// `placement` is the alignment of the type.
 pub(super) fn address(
     placement: Placement,
     cursor: Option<u64>,
@@ -20,8 +20,9 @@ pub(super) fn address(
     }
 }
 
-/// Returns the product of the dimensions, or `None` if a dimension is invalid (`None`) or not known. `visit` is
-/// called with each length.
+/// Returns the number of elements, which is the product of the dimensions. Returns `None` if a
+/// dimension is invalid (`None`) or unknown, or if the product overflows. Calls `visit` with the
+/// length of each dimension.
 pub(super) fn count(
     dims: impl Iterator<Item = Option<DimRecord>>,
     mut param: impl FnMut(u64) -> Option<i64>,

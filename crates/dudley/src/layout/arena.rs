@@ -92,11 +92,11 @@ pub(crate) struct Spans {
     pub(crate) params: Vec<Span>,
     pub(crate) types: Vec<Span>,
     pub(crate) members: Vec<Span>,
-    /// The first use of each free name of a struct type.
+    /// The span of the first use of each free name in a struct type.
     pub(crate) free_names: Vec<Span>,
 }
 
-/// The scope of all type names, which are global.
+/// The scope under which all type names are indexed, because they are global.
 pub(crate) const GLOBAL: u32 = 0;
 
 impl Scope {
@@ -169,7 +169,7 @@ impl Layout {
         &self.items[id.index()]
     }
 
-    /// Returns the kind of an item with its contents.
+    /// Returns the kind of an item, which includes its contents.
     #[inline]
     pub fn kind(&self, id: ItemId) -> ItemKind<'_> {
         match self.item(id).body {
@@ -193,7 +193,7 @@ impl Layout {
         }
     }
 
-    /// Finds an item of a dict by name.
+    /// Returns the item with this name in a dict, or `None` if there is no such item.
     pub fn child(&self, dict: ItemId, name: &str) -> Option<ItemId> {
         self.item_index.get(dict.0, self.names.get(name)?).map(ItemId)
     }
@@ -212,7 +212,7 @@ impl Layout {
         }
     }
 
-    /// Returns the explicit placement of an item or parameter.
+    /// Returns the explicit placement of an item or parameter, or `None` if it has no placement.
     pub(crate) fn placement(&self, subject: Subject) -> Option<Placement> {
         match subject {
             Subject::Item(id) => self.data_of(id)?.placement,
@@ -267,9 +267,9 @@ impl Layout {
         self.names.text(self.param(id).name)
     }
 
-    /// Finds a parameter by name among those that the dict itself declares. If
-    /// [`allow_param_redeclare`](crate::ParseOptions::allow_param_redeclare) permitted several parameters with
-    /// this name, returns the last one.
+    /// Returns the parameter with this name that the dict itself declares, or `None` if there is no
+    /// such parameter. If [`allow_param_redeclare`](crate::ParseOptions::allow_param_redeclare)
+    /// permitted several parameters with this name, returns the last one.
     pub fn param_named(&self, dict: ItemId, name: &str) -> Option<ParamId> {
         self.param_index.get(dict.0, self.names.get(name)?).map(ParamId)
     }
@@ -294,7 +294,8 @@ impl Layout {
         &self.types[id.index()]
     }
 
-    /// Finds a struct type by name. Primitive types are found only if the layout redefines them.
+    /// Returns the struct type with this name, or `None` if there is no such type. Primitive types
+    /// are found only if the layout redefines them.
     pub fn type_named(&self, name: &str) -> Option<TypeId> {
         self.type_index.get(GLOBAL, self.names.get(name)?).map(TypeId)
     }
@@ -386,8 +387,8 @@ impl Layout {
         subjects
     }
 
-    /// Returns the span in the source of the name of a declaration or, for a list element, of its first
-    /// token.
+    /// Returns the span of a declared name in the source or, for a list element, the span of its
+    /// first token. For the summary, the span is empty.
     pub fn span(&self, subject: Subject) -> Span {
         let found = match subject {
             Subject::Summary => None,

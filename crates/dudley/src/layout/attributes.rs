@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! line      = { attribute [","] }
-//! attribute = name [ "=" value ]           without a value it is null
+//! attribute = name [ "=" value ]           the value is null if it is missing
 //! value     = number | text | "[" [ number {"," number} | text {"," text} ] "]"
 //! ```
 
@@ -18,8 +18,8 @@ use nom::{IResult, Parser};
 use super::{Attribute, Value};
 use crate::text::quote;
 
-/// Parses the attributes in a line, from which the `#:` has been removed. At the first error, parsing stops,
-/// and the byte offset of the error is returned together with the attributes before it.
+/// Parses the attributes in a line, from which the `#:` has been removed. Stops at the first error,
+/// and returns its byte offset together with the attributes before the error.
 pub(crate) fn parse(line: &str) -> (Vec<Attribute>, Option<usize>) {
     let mut attributes = Vec::new();
     let mut rest = line.trim_start_matches(is_blank);

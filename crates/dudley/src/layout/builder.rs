@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::layout::{Argument, Attribute, Layout, Order, Placement, Value, attributes};
 use crate::text::quote;
 
-/// A builder for a layout or struct. It declares items of the current dict, or fields of the struct, one after
-/// another.
+/// A builder for a layout or struct. Its methods add items to the current dict, or fields to the
+/// struct, one after another.
 ///
 /// ```
 /// use dudley::layout::ArrayBuilder;
@@ -56,8 +56,8 @@ fn name_and(name: &str, rest: &str) -> String {
     text + rest
 }
 
-/// Returns the text of a type, quoted if needed. A leading `<`, `>` or `|` is a byte order, because these
-/// characters cannot begin a type name.
+/// Returns the text of a type, quoted if needed. A leading `<`, `>` or `|` is a byte order prefix,
+/// because these characters cannot begin a type name.
 fn type_text(datatype: &str) -> String {
     let name = datatype.trim_start_matches(['<', '>', '|']);
     let (mark, name) = datatype.split_at(datatype.len() - name.len());
@@ -66,7 +66,7 @@ fn type_text(datatype: &str) -> String {
 
 fn push_docs(out: &mut String, docs: &str) {
     for line in docs.lines() {
-        // A carriage return would also end the comment.
+        // Split at carriage returns too, because they also end a comment.
         for line in line.split('\r') {
             let _ = write!(out, "  ## {}", line.trim());
             out.push('\n');
@@ -134,8 +134,8 @@ impl ArrayBuilder {
         self
     }
 
-    /// Adds a dimension given by a parameter. The parameter is followed by `suffix` signs: `+` if `suffix` is
-    /// positive, `-` if it is negative.
+    /// Adds a dimension whose length is given by a parameter. The name of the parameter is followed
+    /// by `suffix` signs: `+` if `suffix` is positive, `-` if it is negative.
     pub fn named_dim(mut self, param: &str, suffix: i32) -> Self {
         let sign = if suffix < 0 { "-" } else { "+" };
         self.dims.push(name_and(param, &sign.repeat(suffix.unsigned_abs() as usize)));
@@ -147,7 +147,7 @@ impl ArrayBuilder {
         self.filter(" -> ", filter, arguments)
     }
 
-    /// Makes the elements references to items: `<- filter(arguments)`.
+    /// Declares the elements as references to items: `<- filter(arguments)`.
     pub fn reference(self, filter: &str, arguments: &[Argument]) -> Self {
         self.filter(" <- ", filter, arguments)
     }
@@ -162,7 +162,7 @@ impl ArrayBuilder {
         self
     }
 
-    /// Sets the placement. Must be called last.
+    /// Sets the placement. Must be called after all other methods.
     pub fn placed(mut self, placement: Placement) -> Self {
         let _ = write!(self.rest, " {placement}");
         self
@@ -179,12 +179,12 @@ impl ArrayBuilder {
 }
 
 impl Builder {
-    /// Creates an empty layout.
+    /// Creates a builder for an empty layout.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Creates a builder that adds to a layout, beginning in its root.
+    /// Creates a builder that contains an existing layout. Further items are added to its root.
     pub fn from_layout(layout: &Layout) -> Self {
         Self { text: format!("{layout}/\n") }
     }
@@ -228,7 +228,7 @@ impl Builder {
         self.line(name, &format!(" : {}", type_text(integer)))
     }
 
-    /// Adds a stored parameter with a placement.
+    /// Adds a stored parameter with a placement, like [`stored`](Self::stored).
     pub fn stored_at(self, name: &str, integer: &str, placement: Placement) -> Self {
         self.line(name, &format!(" : {} {placement}", type_text(integer)))
     }
@@ -265,12 +265,12 @@ impl Builder {
         self.line(list, &format!(" {placement}"))
     }
 
-    /// Returns the text so far.
+    /// Returns the layout text that has been built so far.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Parses and checks the text.
+    /// Parses and checks the text that has been built, and returns the layout.
     ///
     /// # Errors
     ///
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undefined_type_is_an_error_in_the_builder_as_in_the_parser() {
+    fn the_builder_reports_an_undefined_type_like_the_parser() {
         let error = Builder::new().data("x", ArrayBuilder::of("foo")).build().unwrap_err();
         assert_eq!(error.code(), Some(crate::diagnostic::Code::UndefinedType));
     }

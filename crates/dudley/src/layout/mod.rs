@@ -1,7 +1,7 @@
 //! The model of a layout: arenas of small values that refer to one another by index.
 //!
 //! ```text
-//! declarations   what the text declares, in its order: items, parameters, types
+//! declarations   everything that the text declares, in source order: items, parameters, types
 //!   items        dicts, lists, data; item 0 is the root, the others are numbered in order of declaration
 //!     data       datatype, shape, bindings, filter, placement; members of structs have the same
 //!       dims     numbers, or names with suffixes
@@ -9,14 +9,15 @@
 //!   types        structs: fields (parameters and members, in order), free names
 //! ```
 //!
-//! Names are resolved. A name in the shape of a data item is the [`Binding`] of a parameter. A struct type is
-//! closed: names that it uses but has not declared before are its numbered *free names*. Each use of the type
-//! has one [`Binding`] for each free name, in order of these numbers ([`Layout::bindings`]). An anonymous
-//! struct is a type that is used once. To resolve an instance of a type, evaluate the bindings at the point of
-//! use, and walk the fields with these values.
+//! Names are resolved. A name in the shape of a data item is the [`Binding`] of a parameter. A
+//! struct type is closed: names that it uses but has not declared before are its *free names*,
+//! which are numbered. Each use of the type has one [`Binding`] for each free name, in the same
+//! order ([`Layout::bindings`]). An anonymous struct is a type that is used once. To resolve an
+//! instance of a type, evaluate the bindings at the point of use, and walk the fields with these
+//! values.
 //!
-//! Declarations are in source order, across all dicts and lists. This order determines the addresses.
-//! Declarations in the summary block belong to the root.
+//! Declarations are in source order, regardless of the dict or list to which they belong. This
+//! order determines the addresses. Declarations in the summary block belong to the root.
 
 pub(crate) mod arena;
 pub(crate) mod attributes;

@@ -9,7 +9,7 @@ macro_rules! ids {
         pub struct $name(pub(crate) u32);
 
         impl $name {
-            /// Returns the index in the arena, which is also the index in parallel tables.
+            /// Returns the index in the arena and in all tables that are parallel to it.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -18,30 +18,31 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A name. Equal names have the same id.
+    /// The id of a name. Equal names have the same id.
     NameId;
-    /// A dict, list or data item. The root has number 0, and the other items are numbered in order of first
-    /// declaration. The filter `ref` uses the same numbers.
+    /// The id of a dict, list or data item. The root has number 0, and the other items are numbered
+    /// in order of first declaration. The filter `ref` uses the same numbers.
     ItemId;
-    /// An array, which belongs to a data item or member, or to several with equal declarations.
+    /// The id of an array declaration. Data items and members with equal declarations may share it.
     DataId;
-    /// A parameter of a dict or a struct.
+    /// The id of a parameter, which belongs to a dict or a struct.
     ParamId;
-    /// A struct type, named or not.
+    /// The id of a struct type, which may be anonymous.
     TypeId;
-    /// A member of a struct type. Parameters have separate ids.
+    /// The id of a member of a struct type. Parameters have separate ids.
     MemberId;
-    /// A filter with its arguments.
+    /// The id of a filter with its arguments.
     FilterId;
 }
 
 impl NameId {
-    /// The name of the root, of list elements and of anonymous structs.
+    /// The id in place of a name for the root, list elements and anonymous structs.
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
 impl DataId {
-    /// Placeholder for data that has an error or has not been checked yet. Also marks an empty slot in `Alike`.
+    /// The id in place of data that has an error or has not been checked yet. Also marks an empty
+    /// slot in `Alike`.
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
@@ -75,7 +76,8 @@ pub struct Item {
     pub(crate) body: Body,
 }
 
-/// The kind and contents of an item, as stored in an arena. Children are a run of `Layout::children`.
+/// The kind and contents of an item, as stored in an arena. The run of a dict or list is a range in
+/// `Layout::children`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     Dict(Run),
@@ -127,7 +129,7 @@ pub struct Data {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Datatype {
-    /// A primitive type and the byte order of its prefix. Without a prefix, the type has the default byte
+    /// A primitive type and its byte order prefix. Without a prefix, the type has the default byte
     /// order.
     Primitive(Primitive, Option<Order>),
     /// A struct type: a named type, a redefined primitive type, or an anonymous struct.
@@ -155,11 +157,11 @@ pub enum Dim {
     Named(Binding, i32),
 }
 
-/// The source that provides the value of a name in a shape.
+/// The parameter or free name that provides the value of a name in a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Binding {
-    /// A parameter: of a dict if the shape belongs to a data item, of the same struct if it belongs to a
-    /// member.
+    /// A parameter. It belongs to a dict if the shape belongs to a data item, and to the enclosing
+    /// struct if the shape belongs to a member.
     Param(ParamId),
     /// A free name of the enclosing struct type, by its index. Each use of the type binds the name to a value.
     Free(u32),
@@ -175,10 +177,10 @@ pub struct Param {
     pub value: ParamValue,
 }
 
-/// The owner of a parameter.
+/// The dict or struct that declares a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// A dict. Shapes anywhere in the dict may use the parameter.
+    /// A dict. Later shapes in this dict and in dicts nested in it may use the parameter.
     Dict(ItemId),
     /// A struct. If the parameter is stored, each instance has its own value.
     Struct(TypeId),
@@ -189,13 +191,13 @@ pub enum Scope {
 pub enum ParamValue {
     /// A fixed number, at least -1.
     Fixed(i64),
-    /// A scalar in the stream, placed like data.
+    /// A scalar in the stream, which is placed like a data item.
     Stored {
         /// The declared type: a primitive type, or a typedef of one.
         datatype: Datatype,
         /// The primitive type after resolving typedefs.
         integer: Primitive,
-        /// The byte order of the type's prefix.
+        /// The byte order prefix of the type, or `None` if it has no prefix.
         order: Option<Order>,
         /// The explicit placement, if there is one.
         placement: Option<Placement>,
@@ -234,8 +236,8 @@ pub struct StructType {
     pub user: Option<Subject>,
     /// The number of nested levels of structs, including this one.
     pub depth: u32,
-    /// Whether the type is a typedef. A typedef has a single member, with the name `""` and without an `@`
-    /// address, and stores no parameters.
+    /// Whether the type is a typedef. A typedef has exactly one member, which has the name `""` and
+    /// no `@` address, and it has no stored parameters.
     pub is_typedef: bool,
     /// Whether the size of an instance depends on its contents or on the contents of a nested instance.
     pub is_indeterminate: bool,
@@ -256,7 +258,7 @@ pub struct Member {
     pub(crate) name: NameId,
     /// The struct type to which the member belongs.
     pub owner: TypeId,
-    /// The type, shape, filter and placement.
+    /// The id of the declaration, which contains the type, shape, filter and placement.
     pub data: DataId,
 }
 
@@ -310,7 +312,7 @@ pub enum Argument {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Declaration {
-    /// A dict, a list or data, at its first declaration.
+    /// The first declaration of a dict, a list or data.
     Item(ItemId),
     /// A parameter of a dict. Parameters of structs are declared by their types.
     Param(ParamId),

@@ -28,8 +28,8 @@ use crate::text::{is_word, quote};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Found {
-    /// An item. If the path leads into a struct, also the members along the path: first a member of the item's
-    /// struct, then a member of that member's struct, and so on.
+    /// An item and, if the path leads into its struct, the members along the path: first a member
+    /// of the item's struct, then a member of that member's struct, and so on.
     Item(ItemId, Vec<MemberId>),
     /// A parameter of a dict. An item with the same name takes precedence.
     Param(ParamId),
@@ -63,8 +63,8 @@ enum Step<'a> {
     Name(Cow<'a, str>),
     Element(usize),
     Member(Cow<'a, str>),
-    /// A part of a JSON Pointer. It is treated as one of the other steps, depending on the item that it is
-    /// applied to.
+    /// A key of a JSON Pointer. The item to which it is applied determines which of the other steps
+    /// it stands for.
     Key(Cow<'a, str>),
 }
 
@@ -208,7 +208,8 @@ impl Layout {
         id.is_some_and(|id| self.stored_param(id, &name).is_some())
     }
 
-    /// Returns the struct type of an item, or of the last of `members`, with typedefs resolved.
+    /// Returns the struct type of an item or, if `members` is not empty, of the last member.
+    /// Resolves typedefs.
     fn struct_of(&self, item: ItemId, members: &[MemberId]) -> Option<TypeId> {
         let data = match members.last() {
             Some(&member) => self.data(self.member(member).data),
@@ -220,7 +221,7 @@ impl Layout {
         }
     }
 
-    /// Finds a parameter stored in a struct by name.
+    /// Returns the stored parameter with this name in a struct type.
     fn stored_param(&self, id: TypeId, name: &str) -> Option<ParamId> {
         self.fields(id).iter().find_map(|field| match *field {
             Field::Param(id) if self.param(id).value.is_stored() && self.param_name(id) == name => {
@@ -270,7 +271,8 @@ impl Layout {
         Ok(trail)
     }
 
-    /// Finds a member by name in the struct type of an item, or of the last of `members`.
+    /// Returns the member with this name in the struct type of an item or, if `members` is not
+    /// empty, of the last member.
     fn member_of(&self, item: ItemId, members: &[MemberId], name: &str) -> Option<MemberId> {
         let mut data = match members.last() {
             Some(&member) => self.data(self.member(member).data),
@@ -318,7 +320,7 @@ impl Trail<'_> {
     fn take(&mut self, step: Step<'_>) -> Result<(), Error> {
         let is_param = matches!(self.inside.last(), Some(Inside::Field(Field::Param(_))));
         if self.param.is_some() || is_param {
-            return Err(self.missing("more levels below a parameter"));
+            return Err(self.missing("item below a parameter"));
         }
         match self.resolve_key(step)? {
             Step::Name(name) | Step::Key(name) => self.take_name(&name),
@@ -327,7 +329,8 @@ impl Trail<'_> {
         }
     }
 
-    /// Converts a part of a JSON Pointer to the step that it stands for in the current item.
+    /// Converts a key of a JSON Pointer to the step that it stands for in the current item. Returns
+    /// other steps unchanged.
     fn resolve_key<'k>(&self, step: Step<'k>) -> Result<Step<'k>, Error> {
         let Step::Key(key) = step else { return Ok(step) };
         match (self.layout.kind(self.item), key.parse()) {

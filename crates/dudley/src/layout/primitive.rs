@@ -28,7 +28,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// Returns the mark, `<` or `>`.
+    /// Returns the character that denotes the byte order, `<` or `>`.
     pub fn mark(self) -> char {
         match self {
             Self::Little => '<',
@@ -68,7 +68,7 @@ pub enum Kind {
     Unicode,
 }
 
-/// The names with each byte order, the kinds, and the sizes.
+/// The primitive types: their names with each byte order, their kinds, and their sizes in bytes.
 const TABLE: [([&str; 2], Kind, u8); 19] = [
     (["<i1", ">i1"], Kind::Signed, 1),
     (["<i2", ">i2"], Kind::Signed, 2),
@@ -105,7 +105,8 @@ const BY_START: [u8; 1024] = {
     numbers
 };
 
-/// Returns an index in `BY_START`, which is distinct for each type in `TABLE`.
+/// Returns the index in `BY_START` for the first two characters of a name. Each type in `TABLE` has
+/// a different index.
 const fn start(kind: u8, size: u8) -> usize {
     (kind as usize & 63) << 4 | size as usize & 15
 }
@@ -127,7 +128,7 @@ impl Primitive {
     /// The number of primitive types.
     pub(crate) const COUNT: usize = TABLE.len();
 
-    /// Returns the primitive type with this name.
+    /// Returns the primitive type with this name, or `None` if there is no such type.
     pub fn from_name(name: &str) -> Option<Self> {
         let &[kind, size, ..] = name.as_bytes() else { return None };
         let found = Self(BY_START[start(kind, size)]);
@@ -144,8 +145,8 @@ impl Primitive {
         &TABLE[self.index()].0[0][1..]
     }
 
-    /// Returns the name of the type with a byte order, such as `<f8`, or without it if values consist of single
-    /// bytes.
+    /// Returns the name of the type with a byte order, such as `<f8`. Omits the byte order if a
+    /// value is a single byte.
     pub(crate) fn ordered_name(self, order: Order) -> &'static str {
         let [little, big] = TABLE[self.index()].0;
         match order {

@@ -80,7 +80,7 @@ impl<'a> Printer<'a> {
         self.declarations();
     }
 
-    /// Prints declarations until one is outside `top`.
+    /// Prints declarations until the next one is not inside `top`.
     fn declarations(&mut self) {
         while let Some(dict) = self.next_dict() {
             if !self.is_below_top(dict) {
@@ -91,7 +91,8 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Returns the dict of the next declaration or, for a list element, the dict of the list.
+    /// Returns the dict that contains the next declaration or, for a list element, the dict that
+    /// contains the list. Returns `None` at the end.
     fn next_dict(&self) -> Option<ItemId> {
         let dict = match *self.layout.declarations().get(self.at)? {
             Declaration::Item(id) => self.layout.item(id).parent,
@@ -115,8 +116,8 @@ impl<'a> Printer<'a> {
         dict == self.top
     }
 
-    /// Prints the steps that lead to a dict, beginning with `/`, or with `..` up to the common ancestor.
-    /// Because names may be long, the result must not be longer than the original text.
+    /// Prints the steps that lead to a dict. They begin with `/`, or with `..` up to the common
+    /// ancestor, so that the names of common dicts, which may be long, are not repeated.
     fn go_to(&mut self, dict: ItemId) {
         if dict == self.dict {
             return;
@@ -200,7 +201,8 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Prints the next extension of a list: elements that are declared after the `]` of the list.
+    /// Prints the next extension of a list, which consists of elements that are declared after the
+    /// `]` of the list.
     fn extension(&mut self, id: ItemId, list: ItemId) {
         self.name(self.layout.item(list).name);
         let repeats = self.layout.data_of(id).filter(|data| data.repeats);
@@ -334,7 +336,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Returns a free name of the struct that is being printed.
+    /// Returns the free name with this number in the struct that is being printed.
     fn free_name(&self, number: u32) -> NameId {
         let free = self.open.map(|id| self.layout.struct_type(id).free.of(&self.layout.free_names));
         free.and_then(|free| free.get(number as usize)).copied().unwrap_or(NameId::NONE)
@@ -462,7 +464,7 @@ impl fmt::Display for Filter {
 }
 
 impl Filter {
-    /// Returns the text of the filter, in which `name` replaces its name.
+    /// Returns the text of the filter, with `name` in place of its own name.
     pub(super) fn text(&self, name: &str) -> String {
         let arguments: Vec<String> = self.arguments.iter().map(ToString::to_string).collect();
         if arguments.is_empty() {

@@ -18,11 +18,12 @@ use crate::text::quote;
 /// | `parameter` | `value`, or `dtype` and, if it applies, `place` |
 /// | `type` | `members`; `align` if it applies |
 ///
-/// All objects except the root and list elements have a `name`. All objects have `docs` and `attributes` if
-/// they are not empty. Declarations in the summary block have `"summary": true`. A dimension is a number, or a
-/// string such as `N+`. The name in the string is quoted if needed. If a suffix has more than 31 signs, their
-/// number is written instead, as in `N+..40`. The root also has the `order` of the layout, or null, and the
-/// comments of the summary block under `summary`.
+/// All objects except the root and list elements have a `name`. All objects have `docs` and
+/// `attributes` if they are not empty. Declarations in the summary block have `"summary": true`. A
+/// dimension is a number, or a string such as `N+`. The name in the string is quoted if needed. If
+/// a suffix has more than 31 signs, the sign is followed by the number of signs, as in `N+..40`.
+/// The root also has the `order` of the layout, or null, and the comments of the summary block
+/// under `summary`.
 ///
 /// ```
 /// let layout = dudley::Layout::parse("N : i8  g/ x = f8[N+, 3]  ## (cm)")?;
@@ -159,14 +160,16 @@ impl Layout {
         Node { name, kind: "type", align, members, comments, ..Node::default() }
     }
 
-    /// Returns the node of a data item or member. `inside` is the struct that contains the member.
+    /// Returns the node of a data item or member. `inside` is the struct type that contains the
+    /// member, or `None` for a data item.
     fn data_node(&self, data: &Data, inside: Option<TypeId>) -> Node<'_> {
         let node = Node {
             kind: "data",
             place: data.placement.map(|place| place.to_string()),
             ..Node::default()
         };
-        // Omit the type, which may be long and repeated often.
+        // Omit the type of repeated elements, because it may be long and there may be many
+        // elements.
         if data.repeats {
             return Node { repeats: true, ..node };
         }
@@ -196,7 +199,8 @@ impl Layout {
         self.fields(id).iter().map(field).collect()
     }
 
-    /// Returns the name of the type, without the members of a struct: `f8`, `>i4`, a type name, or `{}`.
+    /// Returns the name of a type: `f8`, `>i4`, the name of a struct type, or `{}` for an anonymous
+    /// struct.
     fn type_text(&self, datatype: Datatype) -> String {
         match datatype {
             Datatype::Primitive(primitive, Some(order)) => format!("{order}{primitive}"),
