@@ -1,5 +1,5 @@
-//! The alignments of types. Empty members also count, so alignments do not depend on the values of
-//! parameters.
+//! Computing the alignments of types. Empty members also count, so alignments do not depend on the
+//! values of parameters.
 
 use super::rules::ComplexAlign;
 use crate::layout::{
@@ -9,11 +9,12 @@ use crate::layout::{
 /// The size and alignment in bytes of the count that precedes compressed data.
 pub(crate) const COUNT_LEN: u64 = 8;
 
-/// The alignments of the types of a layout, each computed on first use.
+/// The alignments of the types in a layout. Each is computed when it is first used.
 pub(crate) struct Alignments<'a> {
     layout: &'a Layout,
     primitives: [u8; Primitive::COUNT],
-    /// The alignments of structs by type number, or 0 if not computed yet.
+    /// The alignments of struct types, by type number. 0 stands for an alignment that has not been
+    /// computed yet.
     types: Vec<u64>,
 }
 
@@ -21,7 +22,7 @@ impl<'a> Alignments<'a> {
     pub(crate) fn of(layout: &'a Layout, complex: ComplexAlign) -> Self {
         let mut primitives = [1; Primitive::COUNT];
         for primitive in Primitive::all() {
-            // A primitive type has at most 16 bytes.
+            // A primitive type has at most 16 bytes, so the conversion cannot fail.
             let size = u8::try_from(primitive.size()).unwrap_or(1);
             primitives[primitive.index()] = match (primitive.kind(), complex) {
                 (Kind::Complex, ComplexAlign::Part) => size / 2,

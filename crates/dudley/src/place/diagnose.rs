@@ -14,9 +14,10 @@ use crate::source::Span;
 pub(crate) const TAIL_ALIGN: u64 = 8;
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
-    /// Reports irregular addresses in a table, in source order: explicit addresses that are not aligned for
-    /// their type, overlapping data, unused bytes before an explicit address, the first address that depends
-    /// on the stream, and the first data beyond the end of the stream. Returns at most
+    /// Reports irregular addresses in a table, in source order: explicit addresses that are not
+    /// aligned for their type, overlapping data, unused bytes before an explicit address, addresses
+    /// that depend on the stream (only the first of several consecutive ones), and the first data
+    /// beyond the end of the stream. Returns at most
     /// [`Limits::max_diagnostics`](crate::Limits::max_diagnostics) diagnostics.
     ///
     /// ```
@@ -58,8 +59,8 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         found
     }
 
-    /// Reports unused bytes between the last item and the end of the data. Returns `None` if they may be
-    /// padding, or if an address or size is unknown.
+    /// Reports unused bytes between the last item and the end of the data. Returns `None` if the
+    /// bytes are so few that they may be padding, or if an address or size is unknown.
     pub(crate) fn unexplained_tail(&self, table: &AddressTable<L>, end: u64) -> Option<Diagnostic> {
         let (mut last, mut last_end) = (None, self.inputs.start);
         for row in table.rows() {
@@ -125,7 +126,8 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         let stored = |row: &Row| Some((row.address()?, row.nbytes().filter(|&n| n > 0)?, *row));
         let mut rows: Vec<_> = table.rows().iter().filter_map(stored).collect();
         rows.sort_by_key(|&(address, nbytes, _)| (address, nbytes));
-        // Do not report holes if an address or size is unknown, because the item may be in the hole.
+        // Do not report holes if any address or size is unknown, because that item may fill the
+        // hole.
         let is_known =
             table.rows().iter().all(|row| row.address().is_some() && row.nbytes().is_some());
         let mut found = Vec::new();
@@ -151,7 +153,8 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     }
 }
 
-/// Returns the path of a subject for a message. If it is longer than 200 characters, only its end is shown.
+/// Returns the path of a subject for a message. If the path is longer than 200 characters, returns
+/// only its end.
 pub(crate) fn short_path(layout: &Layout, subject: Subject) -> String {
     let path = layout.subject_path(subject);
     match path.char_indices().rev().nth(199) {

@@ -42,8 +42,8 @@ pub enum ChangeKind {
     Added,
     /// The item exists only in the first layout.
     Removed,
-    /// The type or filter differs. Contains the old and new type with their filters, written as in an address
-    /// table.
+    /// The type or filter differs. Contains the old and the new type, each with its filter, written
+    /// as in an address table.
     Retyped(String, String),
     /// The shape differs. Contains the old and new shape.
     Reshaped(Vec<u64>, Vec<u64>),
@@ -78,9 +78,9 @@ impl Comparison {
         &self.changes
     }
 
-    /// Returns `true` if the second layout can read files written with the first, that is, if all items present
-    /// in both are unchanged. Added items do not exist in such files. Returns `false` if the comparison [is
-    /// incomplete](Self::is_partial).
+    /// Returns `true` if the second layout can read files written with the first, that is, if all
+    /// items present in both layouts are unchanged. Items that exist only in the second layout are
+    /// not in such files. Returns `false` if the comparison [is incomplete](Self::is_partial).
     pub fn keeps_files_readable(&self) -> bool {
         !self.is_partial && !self.breaks_files()
     }
@@ -125,8 +125,8 @@ impl fmt::Display for Change {
     }
 }
 
-/// Compares two layouts for the given values of stored parameters, or for several sets of values if none are
-/// given.
+/// Compares two layouts for the given values of stored parameters. If `values` is `None`, compares
+/// the layouts for several sets of values.
 ///
 /// ```
 /// use dudley::place::diff;
@@ -151,9 +151,9 @@ pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<
     diff_in(before, after, values, Order::Little)
 }
 
-/// Returns the first contradiction between the layout given for a file and the file's own layout: an item
-/// that they describe differently, or that exists only in the given layout. `order` is the byte order of the
-/// file, for a layout that does not state one.
+/// Returns the first contradiction between the layout given for a file and the file's own layout:
+/// an item that the two layouts describe differently, or that exists only in the given layout.
+/// `order` is the byte order of the file, for a layout that does not state one.
 ///
 /// # Errors
 ///
@@ -209,7 +209,7 @@ fn diff_in(
             values.keys().filter_map(|key| Some((key.to_owned(), values.get(key)?))).collect();
         shown.sort();
         for (path, kind) in compare(&old, &new, is_whole) {
-            // With several sets of values, report only the first change of each path.
+            // If there are several sets of values, report only the first change at each path.
             if samples.len() == 1 || known.insert(path.clone()) {
                 let matters = matches!(kind, ChangeKind::Moved(..) | ChangeKind::Reshaped(..));
                 let values = if matters { shown.clone() } else { Vec::new() };
@@ -263,7 +263,7 @@ fn sampled(layouts: [&Layout; 2], sample: u64) -> Values {
     values
 }
 
-/// A row of an address table, or a member, as compared with its counterpart.
+/// A row of an address table, or a member of a struct, with everything that is compared.
 struct Seen {
     path: String,
     address: Option<u64>,
@@ -288,7 +288,7 @@ struct Seeing<'t, 'a> {
     rows: Vec<Seen>,
     /// The hash of all rows and members since the last known address.
     since: DefaultHasher,
-    /// The index in `rows` of the current row, which is followed by its members.
+    /// The index in `rows` of the row whose members are currently collected. They follow the row.
     last: usize,
 }
 
@@ -320,7 +320,7 @@ impl Seeing<'_, '_> {
         self.rows.push(Seen { path, address, shape, dtype, filter, since: 0 });
     }
 
-    /// Stores the hash in the current row and its members.
+    /// Stores the hash in the current row and in its members.
     fn end_row(&mut self) {
         let since = self.since.finish();
         self.rows[self.last..].iter_mut().for_each(|row| row.since = since);
@@ -328,7 +328,8 @@ impl Seeing<'_, '_> {
     }
 }
 
-/// Returns the rows and members of a layout, and `true` if none are missing.
+/// Returns the rows and members of a layout. Also returns `false` if some are missing because of a
+/// limit, otherwise `true`.
 fn rows(layout: &Layout, values: &Values, order: Order) -> Result<(Vec<Seen>, bool), Error> {
     let declared: usize = layout.types().map(|id| layout.fields(id).len()).sum();
     let steps = STEPS.saturating_add(u32::try_from(declared).unwrap_or(u32::MAX).saturating_mul(4));
@@ -368,8 +369,8 @@ fn rows(layout: &Layout, values: &Values, order: Order) -> Result<(Vec<Seen>, bo
     Ok((seen.rows, is_walked && bytes <= max_bytes))
 }
 
-/// Returns the differences between rows. If the rows are incomplete, additions and removals are omitted,
-/// because the counterpart may exist beyond the limit.
+/// Returns the differences between the rows of two layouts. If the rows are incomplete, omits
+/// additions and removals, because the counterpart of a row may exist beyond the limit.
 fn compare(old: &[Seen], new: &[Seen], is_whole: bool) -> Vec<(String, ChangeKind)> {
     let index: HashMap<&str, &Seen> = new.iter().map(|row| (row.path.as_str(), row)).collect();
     let described = |row: &Seen| match &row.filter {

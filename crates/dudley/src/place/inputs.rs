@@ -1,4 +1,4 @@
-//! The inputs for resolving addresses: the rules and, if there is one, the file.
+//! The inputs for resolving addresses: the rules, and the file if there is one.
 
 use binio::ReadAt;
 
@@ -12,11 +12,11 @@ pub(crate) struct Inputs<'a> {
     pub(crate) rules: Rules,
     /// The file, which contains the values of stored parameters and the lengths of compressed arrays.
     pub(crate) stream: Option<&'a dyn ReadAt>,
-    /// The byte order stated by the file's signature.
+    /// The byte order stated by the signature of the file, or `None` if it has no signature.
     signed_order: Option<Order>,
     /// The address at which the data begins.
     pub(crate) start: u64,
-    /// The address at which the data ends, which is the address of the appended layout or the length of the
+    /// The address at which the data ends: the address of the appended layout, or the length of the
     /// file.
     pub(crate) end: u64,
 }

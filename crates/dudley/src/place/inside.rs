@@ -1,4 +1,4 @@
-//! Accessing parts of the data of an item: instances and members, at any depth.
+//! Accessing the instances and members in the data of an item, at any depth.
 
 use std::borrow::Cow;
 
@@ -26,13 +26,15 @@ use crate::layout::{
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     item: ItemId,
-    /// The steps from the item to this part. They make up the path under which a value may be given.
+    /// The steps from the item to this array, member or instance. They form the path under which
+    /// the caller may supply the value of a parameter.
     trail: Vec<Step>,
     base: Closed,
-    /// The enclosing arrays of instances. For each, the length and the distance in bytes between instances.
+    /// The enclosing arrays of instances. Each pair contains the length of the array and the
+    /// distance in bytes between its instances.
     outer: Vec<(u64, u64)>,
-    /// The dimensions, without the dimensions of enclosing arrays of instances, or `None` if they depend on
-    /// unknown values.
+    /// The dimensions, not including those of enclosing arrays of instances. `None` if a dimension
+    /// depends on unknown values.
     shape: Option<Vec<u64>>,
     /// The address of the first element in the first instance.
     address: Option<u64>,
@@ -51,13 +53,14 @@ enum Closed {
 /// The reason why an array cannot be described by strides.
 pub(crate) type Reason = &'static str;
 
-/// Accesses parts of the data of items, for known values of the parameters of dicts.
+/// Gives access to the instances and members in the data of items. The values of dict parameters
+/// are known.
 pub(crate) struct Inner<'r> {
     pub(crate) measure: Measure<'r>,
     order: Order,
 }
 
-/// A field of an instance.
+/// A member or stored parameter of an instance.
 pub(crate) struct Part {
     pub(crate) field: Field,
     pub(crate) stored: Stored,
@@ -71,7 +74,8 @@ impl Stored {
         self.address
     }
 
-    /// Returns the dimensions, without the dimensions of enclosing arrays of instances.
+    /// Returns the dimensions, not including those of enclosing arrays of instances, or `None` if a
+    /// dimension depends on unknown values.
     pub(crate) fn shape(&self) -> Option<&[u64]> {
         self.shape.as_deref()
     }
@@ -101,7 +105,7 @@ impl Stored {
         id.is_some_and(|id| layout.struct_type(id).is_indeterminate)
     }
 
-    /// Returns `true` if no array of instances encloses this one.
+    /// Returns `true` if no array of instances encloses this value.
     pub(crate) fn is_alone(&self) -> bool {
         self.outer.is_empty()
     }
@@ -123,8 +127,9 @@ impl Stored {
         Self { is_compressed: false, ..self.clone() }
     }
 
-    /// Returns the only member of the struct if its name is empty, because it then stands for the whole
-    /// struct. Stored parameters, such as the length of counted text, may precede it.
+    /// If the struct has exactly one member, and this member is unnamed, returns the step to this
+    /// member, which then represents the whole struct. Stored parameters, such as the length of
+    /// counted text, may precede the member.
     pub(crate) fn only_member(&self, layout: &Layout) -> Option<Inside> {
         let fields = layout.fields(self.struct_type()?);
         let mut members = fields.iter().filter_map(|&field| match field {
@@ -135,7 +140,7 @@ impl Stored {
         members.next().is_none().then_some(Inside::Field(Field::Member(only)))
     }
 
-    /// Returns a single instance of this struct at the given address.
+    /// Returns a single instance of this struct type at the given address.
     pub(crate) fn instance_at(&self, address: Option<u64>) -> Self {
         Self { outer: Vec::new(), shape: Some(Vec::new()), address, ..self.clone() }
     }
@@ -156,7 +161,8 @@ impl<'r> Inner<'r> {
         dtype(self.measure.layout, datatype)
     }
 
-    /// Returns the index of the instance that contains an address, and the instance itself.
+    /// Returns the index of the instance that contains an address, and the instance itself. Returns
+    /// `None` if there is no such instance.
     pub(crate) fn instance_with(
         &mut self,
         stored: &Stored,
@@ -238,7 +244,8 @@ impl<'r> Inner<'r> {
         }
     }
 
-    /// Returns the fields of an instance, and the size of the instance.
+    /// Returns the members and stored parameters of an instance. Also returns the size of the
+    /// instance in bytes, or `None` if it is not known.
     pub(crate) fn parts(&mut self, instance: &Stored) -> Result<(Vec<Part>, Option<u64>)> {
         let Closed::Struct(id, free) = &instance.base else { return Ok((Vec::new(), Some(0))) };
         let mut parts = Vec::new();
@@ -274,13 +281,14 @@ impl<'r> Inner<'r> {
         let size = self.measure.fields(*id, frame, address, Some(visit))?;
         self.measure.scope.leave(frame);
         for part in &mut parts {
-            // The enclosing arrays have instances of equal size, so they also apply to each field.
+            // All enclosing arrays have instances of equal size, so each field has the same
+            // enclosing arrays.
             part.stored.outer.clone_from(&instance.outer);
         }
         Ok((parts, size))
     }
 
-    /// Returns the size of one element in bytes.
+    /// Returns the size of one element in bytes, or `None` if it is not known.
     pub(crate) fn size(&mut self, stored: &Stored) -> Result<Option<u64>> {
         match &stored.base {
             Closed::Primitive(primitive, _) => Ok(Some(primitive.size())),
@@ -299,8 +307,8 @@ impl<'r> Inner<'r> {
         }
     }
 
-    /// Takes one step into the data. Returns `None` if the instance or field does not exist, if the data is
-    /// compressed, or if the field belongs to several instances that differ in size.
+    /// Follows one step into the data. Returns `None` if the instance or field does not exist, if
+    /// the data is compressed, or if the field belongs to several instances that differ in size.
     pub(crate) fn step(&mut self, stored: &Stored, step: Inside) -> Result<Option<Stored>> {
         match step {
             Inside::Instance(index) => self.instance(stored, index),
@@ -319,7 +327,8 @@ impl<'r> Inner<'r> {
         }
     }
 
-    /// Returns the fields of a single instance, or of all instances at once if they cannot differ in size.
+    /// Returns the members and stored parameters of a single instance or, if the instances cannot
+    /// differ in size, of all instances together.
     pub(crate) fn members(&mut self, stored: &Stored) -> Result<Vec<Part>> {
         let mut of_all = stored.clone();
         if !stored.is_ragged(self.measure.layout) {
@@ -334,7 +343,8 @@ impl<'r> Inner<'r> {
         Ok(self.parts(&of_all)?.0)
     }
 
-    /// Returns an instance by its index in the flattened array.
+    /// Returns an instance by its index in the flattened array, or `None` if there is no such
+    /// instance.
     fn instance(&mut self, stored: &Stored, index: u64) -> Result<Option<Stored>> {
         if stored.count().is_none_or(|count| index >= count) || stored.is_compressed {
             return Ok(None);
@@ -362,7 +372,7 @@ impl<'r> Inner<'r> {
         Ok(Some(at))
     }
 
-    /// Calls `visit` with each instance in order, for instances that may differ in size.
+    /// Calls `visit` with each instance in order. The instances may differ in size.
     #[cfg(feature = "write")]
     pub(crate) fn each_instance(
         &mut self,
@@ -409,8 +419,8 @@ impl<'r> Inner<'r> {
         Ok(written.map_err(binio::Error::from)?)
     }
 
-    /// While the value is a struct that its only member stands for, replaces it by this member. Calls `visit`
-    /// with each step.
+    /// As long as the value is a single struct of varying size whose only member is unnamed,
+    /// replaces the value by this member. Calls `visit` with each step.
     pub(crate) fn enter_only_members(
         &mut self,
         mut stored: Stored,
@@ -478,7 +488,8 @@ impl<'r> Inner<'r> {
     }
 }
 
-/// Describes an array at an address.
+/// Returns the description of an array at an address. The values of the enclosing struct's free
+/// names begin at `frame`.
 fn stored(
     measure: &mut Measure<'_>,
     order: Order,
@@ -503,7 +514,8 @@ fn stored(
     Ok(Stored { item, trail, base, outer, shape, address, filter, is_compressed })
 }
 
-/// Describes a stored parameter at an address. Returns `None` if the parameter is fixed.
+/// Returns the description of a stored parameter at an address, or `None` if the parameter is
+/// fixed.
 fn param(value: ParamValue, order: Order, item: ItemId, address: Option<u64>) -> Option<Stored> {
     let ParamValue::Stored { integer, order: stated, .. } = value else { return None };
     let base = Closed::Primitive(integer, stated.unwrap_or(order));

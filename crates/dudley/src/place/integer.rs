@@ -6,7 +6,8 @@ use super::scope::{Result, Trouble};
 use crate::diagnostic::Code;
 use crate::layout::{Kind, Order, Primitive};
 
-/// Reads an integer at an address. Fails if the stream is too short or the value exceeds 2^63-1.
+/// Reads an integer at an address. Fails if the stream is too short, or if the value exceeds
+/// 2^63-1.
 pub(crate) fn read(
     stream: &dyn ReadAt,
     address: u64,
@@ -17,13 +18,13 @@ pub(crate) fn read(
     let left = stream.len().saturating_sub(address);
     if left < size {
         let message = format!(
-            "the stream ends at {}: expected an {integer} at address {address}",
+            "the stream ends at {}: expected a value of type {integer} at address {address}",
             stream.len()
         );
         return Err(Trouble::Is(Code::StreamTooShort, message).into());
     }
     let mut bytes = [0; 8];
-    // The length is at most 8 bytes.
+    // The size is at most 8 bytes, so the conversion cannot fail.
     let len = usize::try_from(size).unwrap_or_default().min(8);
     stream.read_exact_at(&mut bytes[..len], address)?;
     if order == Order::Big {

@@ -1,4 +1,4 @@
-//! The location of an array, described without access to the file.
+//! The location of an array, which can be described without access to the file.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -25,7 +25,8 @@ pub struct Location {
     shape: Shape,
     dtype: Cow<'static, str>,
     datatype: Datatype,
-    /// One stride for each dimension except the length of strings, which is the last one.
+    /// The stride of each dimension in bytes. The last dimension of strings, which is their length,
+    /// has no stride.
     strides: Vec<i64>,
 }
 
@@ -60,8 +61,8 @@ impl Location {
         array::byte_size(self.array_type().1, self.datatype.itemsize()).unwrap_or(u64::MAX)
     }
 
-    /// Returns the dimensions as in [`Entry::shape`](crate::place::Entry::shape), preceded by the dimensions of
-    /// the enclosing instances.
+    /// Returns the dimensions as in [`Entry::shape`](crate::place::Entry::shape), preceded by the
+    /// dimensions of the enclosing arrays of instances.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
@@ -71,8 +72,8 @@ impl Location {
         &self.dtype
     }
 
-    /// Returns the element type for [`binio::array`], and the dimensions. The last dimension of strings is
-    /// their length, which is part of the element type.
+    /// Returns the element type for [`binio::array`], and the dimensions. For strings, the last
+    /// dimension is omitted, because the element type includes the length.
     pub fn array_type(&self) -> (&Datatype, &[u64]) {
         (&self.datatype, &self.shape[..self.strides.len()])
     }
@@ -100,7 +101,8 @@ impl Location {
         Ok((datatype, strided.map_err(binio::Error::from)?))
     }
 
-    /// Returns the range of bytes from the first element to the last.
+    /// Returns the range of bytes from the start of the first element to the end of the last
+    /// element.
     pub(crate) fn extent(&self) -> Result<Range<u64>, Error> {
         Ok(self.strided(i64::MAX.unsigned_abs())?.1.extent())
     }

@@ -18,15 +18,15 @@ use crate::layout::{
     TypeId,
 };
 
-/// Maximum number of struct fields that resolving may visit. Each byte of a stream allows `STEPS_PER_BYTE`
-/// more.
+/// Maximum number of struct fields to visit when addresses are resolved. Each byte of a stream
+/// allows `STEPS_PER_BYTE` more fields.
 const STEPS: u64 = 1 << 22;
 const STEPS_PER_BYTE: u64 = 16;
 
-/// Maximum total number of cached sizes and values of free names.
+/// Maximum number of cached sizes and of the values of free names stored with them, in total.
 const MAX_REMEMBERED: usize = 1 << 20;
 
-/// Information that the layout does not contain: the representation of sizes, and the values of stored
+/// Provides what the layout does not contain: the representation of sizes, and the values of stored
 /// parameters.
 pub(crate) trait Facts<'r>: Sized {
     type Sizes: Sizes<Size = Self::Size, Factors = Self::Factors>;
@@ -42,8 +42,9 @@ pub(crate) trait Facts<'r>: Sized {
     fn enter(&mut self, _: Step) {}
     fn leave(&mut self) {}
 
-    /// Returns the size of a non-empty array at an offset from the address `base`. It is called only if the
-    /// size does not follow from the layout and the known values of parameters.
+    /// Returns the size of a non-empty array at an offset from the address `base`, or `None` if the
+    /// size is not known. Called only if the size does not follow from the layout and the known
+    /// values of parameters.
     fn stored_size(
         _: &mut Measure<'r, Self>,
         _: Element<Self::Factors>,
@@ -78,10 +79,10 @@ pub(crate) struct Measure<'r, F: Facts<'r> = Stream<'r>> {
     sizes: Vec<Option<F::Size>>,
     /// The sizes of types with free names, by type and values.
     sizes_by_values: HashMap<WithValues, Option<F::Size>>,
-    /// The total number of values and sizes in `sizes_by_values`.
+    /// The number of sizes and values in `sizes_by_values`, in total.
     remembered: usize,
-    /// A counter that is incremented whenever a value depends on the address or path of the array or instance
-    /// being measured.
+    /// A counter that is incremented whenever a value is used that depends on the address or path
+    /// of the array or instance being measured.
     pub(crate) asked: u64,
     pub(crate) steps: u64,
     max_steps: u64,
@@ -171,12 +172,13 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
     #[cold]
     fn too_many_steps(&self) -> Result<()> {
         let fields = count(self.max_steps, "struct field");
-        let message = format!("more than {fields} to visit");
+        let message = format!("computing the addresses would visit more than {fields}");
         Err(Trouble::Is(Code::BeyondLimit, message).into())
     }
 
-    /// Returns the offset and size of an item, or of a parameter of a dict, that follows `cursor`. Returns
-    /// `None` if nothing is stored for it. The offset and `cursor` count from `base`.
+    /// Returns the offset and size of an item or dict parameter that follows `cursor`. Returns
+    /// `None` if nothing is stored for the item or parameter. The offset and `cursor` count from
+    /// `base`.
     #[inline]
     pub(crate) fn declare(
         &mut self,
@@ -194,7 +196,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         }
     }
 
-    /// Returns the offset and size of an item that follows `cursor`. Both offsets count from `base`.
+    /// Returns the offset and size of an item that follows `cursor`. The offset and `cursor` count
+    /// from `base`.
     #[inline]
     fn item(
         &mut self,
@@ -216,9 +219,9 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         self.scope.element_in(self.facts.sizes(), self.layout, data, frame, |_| ())
     }
 
-    /// Returns the offset and size of a member that follows `cursor`. Both offsets count from `base`, the
-    /// address of the instance. The values of the struct's free names begin at `frame`. `visit` is called with
-    /// the member.
+    /// Returns the offset and size of a member that follows `cursor`. The offset and `cursor` count
+    /// from `base`, the address of the instance. The values of the struct's free names begin at
+    /// `frame`. Calls `visit` with the member.
     fn member(
         &mut self,
         id: MemberId,
@@ -321,8 +324,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         Ok(self.size_by_values(id, frame, None)?.unwrap_or_else(none))
     }
 
-    /// Returns the size of an instance, which may depend on the contents of the instance. Caching the size pays
-    /// off only for nested structs.
+    /// Returns the size of an instance, which may depend on its contents. Uses the cache only for
+    /// structs that contain structs, because caching does not pay off for others.
     pub(crate) fn instance_size(
         &mut self,
         id: TypeId,
@@ -335,7 +338,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         self.fields(id, frame, address, None)
     }
 
-    /// Returns the size of an instance, and caches it unless it depends on the address or path of the instance.
+    /// Returns the size of an instance. Caches the size unless it depends on the address or path of
+    /// the instance.
     fn size_by_values(
         &mut self,
         id: TypeId,
@@ -360,9 +364,9 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         Ok(size)
     }
 
-    /// Walks the fields of an instance, and returns its size with tail padding. The values of its free names
-    /// begin at `frame`. `base` is the address of the instance, needed only to read the stream. `visit` is
-    /// called with each field.
+    /// Walks the fields of an instance, and returns its size with tail padding. The values of its
+    /// free names begin at `frame`. `base` is the address of the instance, which is needed only for
+    /// reading the stream. Calls `visit` with each field.
     pub(crate) fn fields(
         &mut self,
         id: TypeId,

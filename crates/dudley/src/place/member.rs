@@ -17,20 +17,21 @@ use crate::layout::{Datatype, Field, Filter, Layout, Order, ParamValue, Subject}
 pub struct MemberRow<'a> {
     /// The path: `/item.member`, or `/item[2].member` if the instances may differ in size.
     pub path: String,
-    /// The address in the first instance, in bytes from the start of the stream, or `None` if it depends on the
-    /// stream.
+    /// The address of the member in the first instance, in bytes from the start of the stream.
+    /// `None` if the address depends on the stream.
     pub address: Option<u64>,
     /// The dimensions of the enclosing arrays of instances, followed by the dimensions of the member.
     pub shape: Vec<u64>,
     /// The distance in bytes between instances, for each dimension of the enclosing arrays.
     pub strides: Vec<u64>,
-    /// The type of the elements, with the byte order.
+    /// The type of the elements, including the byte order.
     pub datatype: Datatype,
-    /// The size of the member in one instance in bytes, or `None` if it depends on the stream.
+    /// The size in bytes of the member in one instance, or `None` if the size depends on the
+    /// stream.
     pub nbytes: Option<u64>,
     pub(crate) layout: &'a Layout,
     pub(crate) element: Option<Element>,
-    /// The number of leading dimensions that belong to the item rather than to a nested struct.
+    /// The number of leading dimensions that belong to the item, not to a nested struct.
     #[cfg_attr(not(feature = "serde"), allow(dead_code, reason = "used only for JSON"))]
     pub(crate) outer: usize,
 }
@@ -41,7 +42,8 @@ impl<'a> MemberRow<'a> {
         dtype(self.layout, self.datatype).into_owned()
     }
 
-    /// Returns the filter. If typedefs add others, the outermost `->` filter takes precedence.
+    /// Returns the filter, or `None` if there is no filter. If typedefs add filters, the outermost
+    /// `->` filter takes precedence.
     pub fn filter(&self) -> Option<&'a Filter> {
         self.element.and_then(|element| element.filter(self.layout))
     }
@@ -204,8 +206,8 @@ fn of_field<'a>(
     }
 }
 
-/// Calls `sink` with a field. Returns its element and dimensions if it is a member. This is a separate function
-/// to keep the stack frames of the recursive functions small.
+/// Calls `sink` with a field. If the field is a member, returns its element and dimensions. This is
+/// a separate function to keep the stack frames of the recursive functions small.
 fn visit_field<'a>(
     measure: &mut Measure<'a>,
     visited: &Visited,

@@ -22,7 +22,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `rules`, `values`, `inputs` | the rules, the values that a caller supplies, and the properties of a file |
-//! | `sizes` | the table above, for sizes that are numbers or sums of products |
+//! | `sizes` | the rules in the table above, for sizes that are numbers or sums of products |
 //! | `scope` | the values of names, and the element and dimensions of an array |
 //! | `align` | the alignments of types |
 //! | `measure` | the walk that computes offsets and sizes of items and struct fields |

@@ -40,7 +40,7 @@ impl<'r> Pass<'r> {
                 let Some(named) = layout.param_at(path).map(|id| layout.param(id)) else {
                     continue;
                 };
-                // Several parameters may have this path if redeclaration is allowed.
+                // Several parameters may have the same path if redeclaration is allowed.
                 for id in layout.params() {
                     let Param { name, scope: owner, value } = *layout.param(id);
                     if (name, owner) == (named.name, named.scope) && value.is_stored() {
@@ -54,8 +54,8 @@ impl<'r> Pass<'r> {
         Self { measure, layout, inputs, base, cursor: Some(start), rows: Vec::new() }
     }
 
-    /// Returns the range of declarations that determine the address of an item. The last of them declares the
-    /// item itself.
+    /// Returns the range of declarations that determine the address of an item, or `None` if the
+    /// item is not data. The last declaration in the range is that of the item.
     pub(crate) fn needed_for(&self, item: ItemId) -> Option<Range<usize>> {
         self.layout.data_of(item)?;
         let declarations = self.layout.declarations();
@@ -106,7 +106,8 @@ impl<'r> Pass<'r> {
         self.measure.scope.params[..numbers.len()].copy_from_slice(numbers);
     }
 
-    /// Continues after rows that are already known. The last of them ends at the address `end`.
+    /// Continues after rows that are already known. The last of these rows ends at the address
+    /// `end`.
     #[cfg(feature = "write")]
     pub(crate) fn continue_after(&mut self, rows: &[Row], end: Option<u64>) {
         self.rows = rows.to_vec();
@@ -121,9 +122,9 @@ impl<'r> Pass<'r> {
 
 #[cfg(feature = "write")]
 impl Inputs<'_> {
-    /// Returns the addresses for these rules. `numbers` contains the values of the first parameters. The tuple
-    /// describes the declarations whose addresses are already known: their rows, their number, and the address
-    /// at which the last of them ends.
+    /// Returns the address table of a layout. `numbers` contains the values of the first
+    /// parameters. The tuple describes the declarations whose addresses are already known: their
+    /// rows, their number, and the address at which the last row ends.
     pub(crate) fn table<L: Deref<Target = Layout> + Clone>(
         &self,
         layout: L,
@@ -145,7 +146,7 @@ impl Inputs<'_> {
 pub(crate) struct Steps<'r> {
     pass: Pass<'r>,
     next: usize,
-    /// The index of the next declaration and the cursor, as they were before the last step.
+    /// The index of the next declaration, and the cursor, before the last step.
     before: (usize, Option<u64>),
 }
 
@@ -179,7 +180,7 @@ impl<'r> Steps<'r> {
         None
     }
 
-    /// Returns the address at which the last row ends, or `None` if it is not known.
+    /// Returns the address at which the last row ends, or `None` if the address is not known.
     pub(crate) fn end(&self) -> Option<u64> {
         self.pass.cursor.map(|cursor| cursor + self.pass.base)
     }
@@ -209,7 +210,7 @@ pub(crate) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> E
     let diagnostic = Diagnostic::new(code, layout.span(subject), format!("`{path}`: {message}"));
     let diagnostic = match code {
         Code::ValueUnknown => {
-            diagnostic.help("provide a value for it, or a stream that contains it")
+            diagnostic.help("provide a value for the parameter, or a stream that contains it")
         }
         _ => diagnostic,
     };

@@ -33,7 +33,7 @@ use crate::signature::Signature;
 pub struct Resolver<'a, L = &'a Layout> {
     pub(crate) layout: L,
     pub(crate) inputs: Inputs<'a>,
-    /// The addresses in the stream, computed when the first item is located.
+    /// All addresses in the stream, which are computed when the first item is located.
     passed: OnceLock<(AddressTable<L>, Option<Error>)>,
 }
 
@@ -49,7 +49,7 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         self.inputs.without_stream()
     }
 
-    /// Sets the stream to the bytes of a native file up to its appended layout.
+    /// Sets the stream to the bytes of a native file that precede its appended layout.
     #[cfg(feature = "write")]
     pub(crate) fn native_stream(self, data: &'a dyn ReadAt, order: Order) -> Self {
         self.with(|inputs| inputs.set_stream(data, Some(order), Signature::LEN, data.len()))
@@ -127,8 +127,9 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         }
     }
 
-    /// Returns the addresses up to the first one that cannot be computed, together with the error, such as a
-    /// missing value or a stream that ends too early.
+    /// Returns the addresses up to the first address that cannot be computed. Also returns the
+    /// error that ended the table, such as a missing value or a stream that ends too early, or
+    /// `None` if the table is complete.
     ///
     /// ```
     /// use dudley::{Layout, Resolver};

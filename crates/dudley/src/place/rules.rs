@@ -42,8 +42,8 @@ pub enum Origin {
     Data,
 }
 
-/// The rules for computing addresses, and the parameter values that addresses depend on. The same rules apply
-/// to resolving a layout, opening a file and writing one.
+/// The rules for computing addresses, and the parameter values that addresses depend on. The same
+/// rules apply to resolving a layout, opening a file and writing a file.
 ///
 /// ```
 /// use dudley::{Layout, Order, Resolver, Rules, Values};
@@ -84,9 +84,9 @@ impl Rules {
     }
 
     binio::setters! {
-        /// Sets the values of stored parameters. When a file is read, the values stored in it take precedence.
-        /// The values set here are used only for parameters that cannot be read, because the file ends before
-        /// them or because their addresses are unknown.
+        /// Sets the values of stored parameters. When a file is read, the values stored in the file
+        /// take precedence. The values set here are used only for parameters that cannot be read,
+        /// because the file ends before them or because their addresses are unknown.
         values: Values;
         /// Sets the byte order of types that have no byte order prefix, for files in which neither
         /// the layout nor the signature states a byte order. Default: the byte order of this
@@ -111,9 +111,9 @@ impl Rules {
         /// # Ok::<(), Box<dyn std::error::Error>>(())
         /// ```
         origin: Origin;
-        /// Sets whether the size of a struct is rounded up to its alignment, as in C and numpy. Otherwise, a
-        /// struct ends with its last member, and the next instance in an array follows directly, aligned or
-        /// not. Default: `true`.
+        /// Sets whether the size of a struct is rounded up to its alignment, as in C and numpy.
+        /// Otherwise, a struct ends with its last member, and the next instance in an array follows
+        /// directly, even if it is not aligned. Default: `true`.
         ///
         /// ```
         /// use dudley::{Layout, Resolver, Rules};

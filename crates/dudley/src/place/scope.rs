@@ -1,4 +1,5 @@
-//! The values of names, and the element type and number of elements of an array for these values.
+//! The values of names, and the element type and number of elements that an array has for these
+//! values.
 
 use std::ops::Deref;
 
@@ -9,7 +10,7 @@ use crate::layout::{
     Primitive, TypeId,
 };
 
-/// The largest size or address.
+/// The largest valid size or address, 2^63-1.
 pub(crate) const MAX: u64 = i64::MAX.unsigned_abs();
 
 /// The value of a name in a shape.
@@ -29,7 +30,7 @@ impl Number {
     }
 }
 
-/// The reason why an array has no size or no address.
+/// The reason why the size or address of an array cannot be computed.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// A failure described by a code and a message.
@@ -66,15 +67,15 @@ pub(crate) enum Len<F> {
     /// The length depends on the contents of a struct.
     Unknown,
     Known(u64),
-    /// The length is a factor whose value is not known yet.
+    /// The length is an unknown factor, which depends on a parameter.
     Factor(F),
 }
 
 /// The representation of dimensions whose parameters have no value.
 pub(crate) trait Names {
-    /// A dimension that depends on a parameter without a value.
+    /// A dimension whose parameter has no value.
     type Factor;
-    /// The factors of unknown value in the number of elements of an array.
+    /// The unknown factors in an array's number of elements.
     type Factors: Clone + Default;
 
     fn push(factors: &mut Self::Factors, factor: Self::Factor);
@@ -83,7 +84,7 @@ pub(crate) trait Names {
     fn missing(&self, layout: &Layout, param: ParamId, suffix: i32) -> Result<Len<Self::Factor>>;
 }
 
-/// The values of parameters, and of the free names of the current structs.
+/// The values of all parameters, and of the free names in the structs that are currently walked.
 #[derive(Clone)]
 pub(crate) struct Scope<P = Vec<Number>> {
     /// The values of parameters, by parameter number.
@@ -91,7 +92,7 @@ pub(crate) struct Scope<P = Vec<Number>> {
     free: Vec<Number>,
 }
 
-/// The index at which the values of a struct's free names begin.
+/// The index in [`Scope`] at which the values of a struct's free names begin.
 pub(crate) type Frame = usize;
 
 /// The elements of an array, with typedefs resolved.
@@ -101,7 +102,7 @@ pub(crate) struct Element<F = ()> {
     /// The product of all dimensions except those in `factors`, or `None` if it depends on the unknown value of
     /// a parameter stored in a struct.
     pub(crate) count: Option<u64>,
-    /// The dimensions whose values are not known yet.
+    /// The dimensions of unknown length.
     pub(crate) factors: F,
     /// The outermost `->` filter or, without one, the outermost `<-` filter.
     pub(crate) filter: Option<FilterId>,
@@ -197,9 +198,9 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
         }
     }
 
-    /// Returns the element of an array. The values of the enclosing struct's free names begin at `frame`. `dim`
-    /// is called with each known dimension, outermost first. The values of the element's own free names remain
-    /// in the scope.
+    /// Returns the element of an array. The values of the enclosing struct's free names begin at
+    /// `frame`. Calls `dim` with each known dimension, outermost first. The values of the element's
+    /// own free names remain in the scope.
     #[inline]
     pub(crate) fn element<'l>(
         &mut self,

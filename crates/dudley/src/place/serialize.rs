@@ -11,8 +11,8 @@ use super::table::Entry;
 use super::table::filter_text;
 use crate::layout::{FilterKind, Layout};
 
-/// A row or member. Unknown values are null. A size that depends on the stream is null even if it has been
-/// read.
+/// A row of an address table, or a member, as an object. Unknown values are null. A size that
+/// depends on the stream is null even if it has been read from the stream.
 #[derive(Serialize)]
 struct EntryJson<'a> {
     path: &'a str,
@@ -62,9 +62,9 @@ impl Serialize for Entry<'_> {
     }
 }
 
-/// Serialises as an object with the same members as an [`Entry`]. If the item is an array of instances,
-/// `stride` is the distance in bytes between them along the last dimension. If arrays of instances are nested,
-/// `strides` contains the distances for all dimensions.
+/// Serialises as an object with the same members as an [`Entry`]. If the item is an array of
+/// instances, `stride` is the distance in bytes between instances along its last dimension. If
+/// arrays of instances are nested, `strides` contains the distances for all dimensions.
 impl Serialize for MemberRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let last = self.outer.checked_sub(1);

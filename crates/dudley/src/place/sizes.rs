@@ -55,7 +55,7 @@ pub(crate) fn place<S: Sizes>(
     }
 }
 
-/// An offset and a size in bytes. Each is `None` if it depends on the stream.
+/// The offset and size of an item or field in bytes. Each is `None` if it depends on the stream.
 #[derive(Clone, Copy)]
 pub(crate) struct Placed<S = u64> {
     pub(crate) offset: Option<S>,
@@ -63,7 +63,8 @@ pub(crate) struct Placed<S = u64> {
 }
 
 impl<S: Clone + PartialEq> Placed<S> {
-    /// Returns the offset of the end, or `None` if the offset or the size is unknown.
+    /// Returns the offset at which the item or field ends, or `None` if its offset or size is
+    /// unknown.
     #[inline]
     pub(crate) fn end(&self, sizes: &mut impl Sizes<Size = S>) -> Result<Option<S>> {
         match (&self.offset, &self.nbytes) {
@@ -73,7 +74,7 @@ impl<S: Clone + PartialEq> Placed<S> {
     }
 }
 
-/// Sizes as numbers up to 2^63-1.
+/// Represents sizes as numbers up to 2^63-1.
 pub(crate) struct Numbers;
 
 impl Names for Numbers {
@@ -84,8 +85,8 @@ impl Names for Numbers {
         match factor {}
     }
 
-    /// Returns an unknown length for parameters of structs, whose values may be in a stream. Fails for other
-    /// parameters.
+    /// Returns `Len::Unknown` for a parameter of a struct, because its value may be stored in a
+    /// stream. Fails for other parameters.
     fn missing(&self, layout: &Layout, param: ParamId, _: i32) -> Result<Len<Infallible>> {
         if matches!(layout.param(param).scope, Scope::Struct(_)) {
             return Ok(Len::Unknown);

@@ -1,4 +1,4 @@
-//! The values of stored parameters, read from a file or given by the caller.
+//! The values of stored parameters, which are read from a file or supplied by the caller.
 
 use binio::ReadAt;
 use binio::diagnostic::count;
@@ -15,7 +15,7 @@ use crate::layout::{
     ItemId, Layout, Order, ParamId, ParamValue, Primitive, Scope as Owner, push_name,
 };
 
-/// Computes sizes as numbers, from the values in a stream or from values given by the caller.
+/// Computes sizes as numbers, from the values in a stream or from values that the caller supplied.
 pub(crate) struct Stream<'r> {
     sizes: Numbers,
     source: Option<&'r dyn ReadAt>,
@@ -41,7 +41,7 @@ impl<'r> Stream<'r> {
         self.trail.extend_from_slice(trail);
     }
 
-    /// Returns `true` if all instances after an empty one must be empty too.
+    /// Returns `true` if all instances that follow an empty instance must be empty too.
     #[cfg(feature = "read")]
     pub(crate) fn is_size_of_all(&self) -> bool {
         self.source.is_some() || !self.values.has_elements()
@@ -124,8 +124,7 @@ impl<'r> Facts<'r> for Stream<'r> {
             let size = measure.instance_size(id, frame, address)?;
             measure.facts.leave();
             let Some(size) = size else { return Ok(None) };
-            // The next instance would be read from the same bytes, so all instances after an empty one are
-            // empty too.
+            // An instance after an empty instance is read from the same bytes, so it is empty too.
             if size == 0 && stream.is_some() {
                 break;
             }
@@ -165,7 +164,8 @@ impl<'r> Facts<'r> for Stream<'r> {
 }
 
 impl Measure<'_> {
-    /// Returns the value that the caller gave for a parameter of a dict or of the current struct.
+    /// Returns the value that the caller supplied for a parameter of a dict or of the current
+    /// struct, or `None` if there is no such value.
     fn given(&mut self, id: ParamId) -> Option<i64> {
         let values = self.facts.values;
         let by_name = values.get(self.layout.param_name(id));
@@ -211,7 +211,7 @@ fn address(base: Option<u64>, offset: Option<&u64>) -> Result<Option<u64>> {
     base.zip(offset).map(|(base, offset)| add(base, *offset)).transpose()
 }
 
-/// Removes the indices of instances from a path. A value given for a path without indices applies to all
+/// Removes the indices of instances from a path. A value for a path without indices applies to all
 /// instances.
 fn without_elements(path: &str) -> String {
     let mut parts = path.split('[');

@@ -1,4 +1,4 @@
-//! Describing rows as arrays of [`binio::array`], with a datatype and with strides in the stream.
+//! Describing rows as arrays for [`binio::array`], with a datatype and with strides in the stream.
 
 use binio::Endian;
 use binio::array::{self, Field, Record, ScalarType, Strided};
@@ -14,8 +14,8 @@ use super::table::{Entry, dtype};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Data, Datatype, Field as StructField, Kind, Order, Primitive, TypeId};
 
-/// Maximum number of fields in a datatype, including the fields of nested records. The number doubles with
-/// each type that has two members of another struct type.
+/// Maximum number of fields in a datatype, including the fields of nested records. The number of
+/// fields doubles with each type that has two members of another struct type.
 const MAX_FIELDS: usize = 1 << 16;
 
 impl Entry<'_> {
@@ -47,8 +47,8 @@ impl Entry<'_> {
         Ok((datatype, own.to_vec()))
     }
 
-    /// Returns the [element type](Self::array_type) for an element and its dimensions, and the dimensions without
-    /// the length of strings.
+    /// Returns the [element type](Self::array_type) for an element with these dimensions. Also
+    /// returns the dimensions without the length of strings.
     fn array_type_of<'s>(
         &self,
         element: Option<Element>,
@@ -99,8 +99,9 @@ impl Entry<'_> {
     ///
     /// # Errors
     ///
-    /// Same as [`array_type`](Self::array_type). Also fails with [`NotStrided`](ErrorKind::NotStrided) if the
-    /// address is not known, and with [`Read`](ErrorKind::Read) if the stream is too short.
+    /// Same as [`array_type`](Self::array_type). Also fails with
+    /// [`NotStrided`](ErrorKind::NotStrided) if the address is unknown, and with
+    /// [`Read`](ErrorKind::Read) if the stream is too short.
     pub fn strided(&self, len: u64) -> Result<(array::Datatype, Strided), Error> {
         self.location()?.into_strided(len)
     }
@@ -131,9 +132,9 @@ impl Entry<'_> {
 }
 
 impl MemberRow<'_> {
-    /// Returns the element type and the strides of this member in all instances, as in [`Entry::strided`].
-    /// Members that are structs are rejected, because their own members are rows too, and because the record
-    /// type of the item contains them.
+    /// Returns the element type and the strides of this member in all instances, as in
+    /// [`Entry::strided`]. Members that are structs are rejected, because their own members have
+    /// rows too, and the record type of the item contains them.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -179,8 +180,8 @@ impl MemberRow<'_> {
     }
 }
 
-/// Returns the scalar type for a primitive, and the dimensions. For strings, the last dimension is the length in
-/// the scalar type instead.
+/// Returns the scalar type for a primitive type, and the dimensions. For strings, the last
+/// dimension becomes the length in the scalar type.
 pub(crate) fn scalar(
     primitive: Primitive,
     order: Option<Order>,
@@ -210,8 +211,8 @@ pub(crate) fn scalar(
     Ok((array::Datatype::Scalar(ScalarType::new(kind, size, endian)?), shape))
 }
 
-/// Returns the type of an element. For strings, removes the last dimension from `shape`. Adds the number of record
-/// fields to `count`.
+/// Returns the element type. For strings, removes the last dimension from `shape`. For records,
+/// adds the number of fields to `count`.
 pub(crate) fn of_base(
     measure: &mut Measure<'_>,
     base: Base,

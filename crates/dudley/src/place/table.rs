@@ -12,7 +12,7 @@ use crate::layout::{
     Data, Datatype, Filter, ItemId, Layout, Order, ParamId, ParamValue, Primitive, Subject,
 };
 
-/// Represents an unknown address or size.
+/// The number that stands for an unknown address or size.
 const UNKNOWN: u64 = u64::MAX;
 
 /// The address and size of a stored item or parameter.
@@ -34,13 +34,14 @@ impl Row {
         self.subject
     }
 
-    /// Returns the address in bytes from the start of the stream, or `None` if it depends on the stream.
+    /// Returns the address in bytes from the start of the stream, or `None` if the address depends
+    /// on the stream.
     pub fn address(&self) -> Option<u64> {
         (self.address != UNKNOWN).then_some(self.address)
     }
 
-    /// Returns the size in bytes, including inner padding and the count of a compressed array, or `None` if it
-    /// depends on the stream.
+    /// Returns the size in bytes, including inner padding and the count of a compressed array.
+    /// Returns `None` if the size depends on the stream.
     pub fn nbytes(&self) -> Option<u64> {
         (self.nbytes != UNKNOWN).then_some(self.nbytes)
     }
@@ -105,7 +106,8 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
         &self.layout
     }
 
-    /// Returns the value of a fixed or stored parameter of a dict, or `None` if it is not known.
+    /// Returns the value of a fixed or stored parameter of a dict, or `None` if the value is not
+    /// known.
     pub fn value(&self, param: ParamId) -> Option<i64> {
         self.values.get(param.index())?.known()
     }
@@ -115,7 +117,8 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
         self.order
     }
 
-    /// Returns the address at which the last declared item or parameter ends, or `None` if it is not known.
+    /// Returns the address at which the last declared item or parameter ends, or `None` if the
+    /// address is not known.
     pub fn end(&self) -> Option<u64> {
         self.end
     }
@@ -130,7 +133,7 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
         self.rows.iter().map(|&row| self.entry(row))
     }
 
-    /// Combines a row with access to its type and shape.
+    /// Returns the entry for a row, which gives access to its type and shape.
     pub fn entry(&self, row: Row) -> Entry<'_> {
         let &Self { order, complex_align, tail_padding, .. } = self;
         let (layout, values) = (&*self.layout, &*self.values);
@@ -143,12 +146,13 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
         &self.values
     }
 
-    /// Returns the row of an item, or `None` if the table has no such row.
+    /// Returns the row that describes an item, or `None` if there is no such row.
     pub fn row_of(&self, item: ItemId) -> Option<Row> {
         Some(self.rows[self.index_of(item.into())?])
     }
 
-    /// Returns the index of the row of an item or parameter.
+    /// Returns the index of the row that describes an item or parameter, or `None` if there is no
+    /// such row.
     pub(crate) fn index_of(&self, subject: Subject) -> Option<usize> {
         let Subject::Item(item) = subject else {
             return self.rows.iter().position(|row| row.subject == subject);
@@ -174,7 +178,7 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
         None
     }
 
-    /// Finds an array or stored parameter by its path. For members of structs, see
+    /// Returns the entry for the array or stored parameter at a path. For members of structs, see
     /// [`Resolver::walk`](super::Resolver::walk).
     ///
     /// # Errors
@@ -233,7 +237,7 @@ impl<'t> Entry<'t> {
         self.row.nbytes()
     }
 
-    /// Returns the row.
+    /// Returns the row that this entry describes.
     pub fn row(&self) -> Row {
         self.row
     }
@@ -243,7 +247,7 @@ impl<'t> Entry<'t> {
         self.element_and_shape().1
     }
 
-    /// Returns the element and the dimensions.
+    /// Returns the element and the dimensions. The element is `None` for a parameter.
     pub(super) fn element_and_shape(&self) -> (Option<Element>, Shape) {
         let mut shape = Shape::new();
         let Some(data) = self.data() else { return (None, shape) };
@@ -257,7 +261,7 @@ impl<'t> Entry<'t> {
         self.datatype_of(self.element())
     }
 
-    /// Returns the type of the elements, given the element.
+    /// Returns the type of the elements, for an element that is already known.
     pub(super) fn datatype_of(&self, element: Option<Element>) -> Datatype {
         if let Subject::Param(id) = self.row.subject {
             if let ParamValue::Stored { integer, order, .. } = self.layout.param(id).value {
@@ -275,7 +279,8 @@ impl<'t> Entry<'t> {
         dtype(self.layout, self.datatype()).into_owned()
     }
 
-    /// Returns the filter. If typedefs add others, the outermost `->` filter takes precedence.
+    /// Returns the filter, or `None` if there is no filter. If typedefs add filters, the outermost
+    /// `->` filter takes precedence.
     pub fn filter(&self) -> Option<&'t Filter> {
         self.element().and_then(|element| element.filter(self.layout))
     }

@@ -6,7 +6,8 @@ use hashbrown::HashMap;
 
 use crate::layout::Layout;
 
-/// Values of stored parameters, by name or by path. A value for a path takes precedence over one for a name.
+/// Values of stored parameters, by name or by path. A value for a path takes precedence over a
+/// value for a name.
 ///
 /// ```
 /// use dudley::Values;
@@ -20,7 +21,8 @@ pub struct Values {
     given: HashMap<String, i64>,
     has_paths: bool,
     has_elements: bool,
-    /// The sizes in bytes of compressed arrays in a file being written, by path. They include the counts.
+    /// The sizes in bytes of compressed arrays in a file that is being written, by path. Each size
+    /// includes the count.
     compressed: HashMap<String, u64>,
 }
 
@@ -30,8 +32,8 @@ impl Values {
         Self::default()
     }
 
-    /// Adds a value for all stored parameters with a name, or for the parameter at a path such as `/dict/N`,
-    /// `/item.member.N` or `/item[2].N`.
+    /// Adds a value for all stored parameters with this name, or for the parameter at a path such
+    /// as `/dict/N`, `/item.member.N` or `/item[2].N`.
     #[must_use]
     pub fn with(mut self, name_or_path: impl Into<String>, value: i64) -> Self {
         let key = name_or_path.into();
@@ -41,19 +43,21 @@ impl Values {
         self
     }
 
-    /// Returns the value added for exactly this name or path.
+    /// Returns the value that was added for exactly this name or path, or `None` if there is no
+    /// such value.
     pub fn get(&self, name_or_path: &str) -> Option<i64> {
         self.given.get(name_or_path).copied()
     }
 
-    /// Returns the value added for a parameter of a dict: by its path, otherwise by its name.
+    /// Returns the value that was added for the path of a dict parameter, otherwise the value for
+    /// its name, or `None` if neither exists.
     #[cfg(feature = "read")]
     pub(crate) fn of_param(&self, path: &str, name: &str) -> Option<i64> {
         let by_path = if self.has_paths { self.get(path) } else { None };
         by_path.or_else(|| self.get(name))
     }
 
-    /// Returns the names and paths that have a value, in arbitrary order.
+    /// Iterates over the names and paths that have a value, in arbitrary order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.given.keys().map(String::as_str)
     }

@@ -280,7 +280,10 @@ fn resolving_instances_stops_at_the_end_of_the_stream() {
     let error = Resolver::new(&layout).stream(&stream).unwrap().table().err().unwrap();
     assert_eq!(error.code().unwrap().as_str(), "E043");
     let text = error.to_string();
-    assert!(text.contains("the stream ends at 1000: expected an i1 at address 1000"), "{text}");
+    assert!(
+        text.contains("the stream ends at 1000: expected a value of type i1 at address 1000"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -369,7 +372,7 @@ fn counts_and_lengths_that_exceed_the_stream_are_errors() {
         (
             "N : i8  a = u1[N]",
             vec![0; 7],
-            "error[E043]: `/N`: the stream ends at 7: expected an i8",
+            "error[E043]: `/N`: the stream ends at 7: expected a value of type i8",
         ),
         (
             "a = f8 -> gzip",
