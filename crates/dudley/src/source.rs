@@ -5,9 +5,9 @@ use std::fmt;
 /// A range of bytes in a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
-    /// The offset of the first byte.
+    /// The offset of the first byte in the source.
     pub start: u32,
-    /// The offset after the last byte.
+    /// The offset after the last byte in the source.
     pub end: u32,
 }
 
@@ -16,7 +16,7 @@ impl Span {
         Self { start, end }
     }
 
-    /// Returns the length in bytes.
+    /// Returns the length of the range in bytes.
     pub(crate) fn len(self) -> usize {
         self.end.saturating_sub(self.start) as usize
     }
@@ -71,7 +71,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Returns the name of the file, which is used in messages.
+    /// Returns the name of the file, which is used in messages, or `None` if it is not known.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }

@@ -116,7 +116,7 @@ impl Checker<'_> {
             return true;
         }
         self.report.error(|| {
-            let message = format!("nested too deeply: more than {}", count(limit, "level"));
+            let message = format!("this is nested too deeply: more than {}", count(limit, "level"));
             Diagnostic::new(Code::TooDeep, span, message)
         });
         self.cursor.stop();

@@ -123,7 +123,7 @@ impl ParseOptions {
         self.parse_source(Source::decode(text.as_ref())?)
     }
 
-    /// Parses and checks a decoded text. The name of the source appears in messages.
+    /// Parses and checks the decoded text of a layout. The name of the source appears in messages.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Messages for syntax errors, with help based on what the author probably meant.
+//! Messages for syntax errors, with help that guesses what the author meant.
 
 use binio::diagnostic::count;
 
@@ -19,7 +19,7 @@ impl Parser<'_> {
         &self.text[span.start as usize..span.end as usize]
     }
 
-    /// Reports that `expected` was expected instead of the next token.
+    /// Reports that `expected` was expected at the next token.
     pub(super) fn expected(&mut self, code: Code, expected: &str) -> Stop {
         let diagnostic = self.unexpected(code, expected);
         self.report(diagnostic)
@@ -185,13 +185,13 @@ impl Parser<'_> {
         self.report(diagnostic.label_at(name, "this name"))
     }
 
-    /// Returns the part of the line that precedes a span.
+    /// Returns the part of the line before a span.
     fn line_before(&self, span: Span) -> &str {
         let before = &self.text[..span.start as usize];
         &before[before.rfind(['\n', '\r']).map_or(0, |end| end + 1)..]
     }
 
-    /// Explains that a name such as `my-var` needs quotes.
+    /// Adds help on a name such as `my-var`, which needs quotes.
     fn explain_minus(&self, diagnostic: Diagnostic, name: Span) -> Diagnostic {
         let rest = &self.text[name.start as usize..];
         let is_part = |part: char| part.is_alphanumeric() || matches!(part, '_' | '-');
@@ -206,7 +206,7 @@ impl Parser<'_> {
             .fix(Span::new(name.start, end), quoted)
     }
 
-    /// Explains declarations in the style of C: `f8 x`, `double x` and `struct point`.
+    /// Adds help on declarations in the style of C: `f8 x`, `double x` and `struct point`.
     fn explain_name(&self, diagnostic: Diagnostic, first: Span, second: Span) -> Diagnostic {
         let [datatype, name] = [first, second].map(|span| self.text_at(span));
         if matches!(datatype, "struct" | "typedef" | "union" | "enum") {
@@ -265,14 +265,15 @@ impl Parser<'_> {
     pub(super) fn too_deep(&mut self) -> Stop {
         let span = self.peek().span();
         let levels = count(self.limits.depth(), "level");
-        let message = format!("nested too deeply: more than {levels}");
+        let message = format!("this is nested too deeply: more than {levels}");
         self.report(Diagnostic::new(Code::TooDeep, span, message));
         Stop::Fatal
     }
 
     pub(super) fn too_many_dims(&mut self, shape: Span) -> Stop {
         let span = self.peek().span();
-        let message = format!("more than {}", count(self.limits.max_dims, "dimension"));
+        let message =
+            format!("the shape has more than {}", count(self.limits.max_dims, "dimension"));
         let diagnostic = Diagnostic::new(Code::BeyondLimit, span, message);
         self.report(diagnostic.label_at(shape, "in this shape"))
     }
@@ -317,7 +318,8 @@ fn named(character: char) -> String {
     format!("`{character}`")
 }
 
-/// Shortens a string, which may be as long as the file, for use in a message.
+/// Shortens a string for use in a message, because the string may be as long as the file. Replaces
+/// control characters.
 pub(crate) fn short(text: &str) -> String {
     let mut out: String = text.chars().take(40).map(visible).collect();
     if text.chars().nth(40).is_some() {

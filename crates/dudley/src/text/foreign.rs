@@ -23,8 +23,9 @@ const NAMES: [&[&str]; 19] = [
     &["U4", "utf32", "unicode", "char32_t", "wchar_t"],
 ];
 
-/// Returns the primitive type that a name stands for in Dudley or another language. A match with the same case
-/// takes precedence over one that ignores case.
+/// Returns the primitive type that a name stands for in Dudley or another language, or `None` if
+/// there is no such type. A match with the same case takes precedence over a match that ignores
+/// case.
 pub(crate) fn primitive_of(name: &str) -> Option<&'static str> {
     let find = |is_it: fn(&str, &str) -> bool| {
         NAMES.iter().find(|names| names.iter().any(|known| is_it(known, name)))
@@ -38,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_match_with_the_same_case_takes_precedence() {
+    fn a_name_with_the_same_case_takes_precedence() {
         let found = ["F8", "U2", "u2", "U8", "Double", "int32", "f64", "f16", "mesh"];
         let expected = [
             Some("f8"),

@@ -49,7 +49,7 @@ impl ParseOptions {
         self.format_source(Source::decode(text.as_ref())?)
     }
 
-    /// Formats a decoded text. The name of the source appears in messages.
+    /// Formats the decoded text of a layout. The name of the source appears in messages.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl ParseOptions {
     }
 }
 
-/// An open bracket, with the number of open dicts around it in the enclosing bracket.
+/// An open bracket. Stores the number of dicts that are open in the enclosing bracket.
 struct Frame {
     dicts: usize,
 }
@@ -142,7 +142,7 @@ impl Formatter<'_> {
         }
     }
 
-    /// Returns the role of a token, determined by the nodes that begin at the token.
+    /// Returns the role of a token, which depends on the nodes that begin at the token.
     fn role(&mut self, token: Token) -> Role {
         let mut role = Role {
             is_sign: matches!(token.kind, TokenKind::Plus | TokenKind::Minus),
@@ -211,8 +211,8 @@ impl Formatter<'_> {
         around + self.dicts
     }
 
-    /// Writes the line breaks or spaces before a token. On a new line, the indentation is increased by
-    /// `further` levels.
+    /// Writes the line breaks or spaces before a token. If the token begins a line, indents it by
+    /// `further` additional levels.
     fn space(&mut self, token: Token, role: Role, further: usize) {
         if self.newlines > 0 && self.before != Before::Nothing {
             self.break_line(self.level() + further);
@@ -240,7 +240,7 @@ impl Formatter<'_> {
             Kind::Comma | Kind::CloseBracket | Kind::CloseParen | Kind::OpenParen => "",
             _ if role.is_suffix || role.is_dict || role.is_shape => "",
             Kind::CloseBrace if kind == Kind::OpenBrace => "",
-            // Within a path, keep or omit the space as the author did.
+            // Within a path, write a space only if the author did.
             _ if role.begins && is_path && token.start == end => "",
             _ if role.begins && is_path => " ",
             _ if role.begins && (before.is_order || before.opens || kind == Kind::Comma) => " ",
@@ -269,8 +269,8 @@ impl Formatter<'_> {
 
     fn comment(&mut self, token: Token) {
         if self.newlines > 0 && self.before != Before::Nothing {
-            // Indent documentation below the declaration that it describes. If that declaration has just opened
-            // a level, the documentation is indented already.
+            // Indent documentation relative to the declaration that it describes, unless that
+            // declaration has just opened a level, which indents the documentation already.
             let further = match self.before {
                 Before::Token { kind, role, .. } => {
                     let begun = role.opens || role.is_dict || role.is_top || kind == TokenKind::Up;
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn formatting_keeps_the_lines_but_normalises_the_spacing() {
+    fn formatting_keeps_line_breaks_and_normalises_spaces() {
         check(
             "a=f8 b=i4\n\n\n\nc  =  f8 [ 3,-1 ] ->zfp( - 15 )@ 64",
             "a = f8  b = i4\n\nc = f8[3, -1] -> zfp(-15) @64\n",
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn formatting_removes_leading_zeros_and_the_equals_sign_of_a_list() {
+    fn formatting_removes_leading_zeros_and_the_equals_sign_before_a_list() {
         check("l = # why\n[f8[010], i1[00]]", "l  # why\n    [f8[10], i1[0]]\n");
     }
 }

@@ -11,8 +11,8 @@
 //! others   = : := / .. [ ] { } , @ % -> <- ( ) < > |
 //! ```
 //!
-//! The tokens, including comments, cover everything in the text except whitespace. Splitting never fails:
-//! illegal parts become tokens of kind `Illegal`, `Unterminated` or `BadNumber`.
+//! The tokens, including comments, cover everything in the text except whitespace. Splitting never
+//! fails: invalid text becomes tokens of kind `Illegal`, `Unterminated` or `BadNumber`.
 
 use super::{Token, quote};
 
@@ -86,9 +86,9 @@ pub enum TokenKind {
     Attributes,
     /// A character that cannot begin any other token.
     Illegal,
-    /// An unclosed quote, with the rest of the text.
+    /// A quote that is not closed. The token extends to the end of the text.
     Unterminated,
-    /// Digits followed by letters.
+    /// A number that contains other characters, such as `12ab`.
     BadNumber,
     /// The end of the text, with length 0.
     End,
@@ -101,8 +101,8 @@ impl TokenKind {
     }
 }
 
-/// A flag for each byte, which is `true` for ASCII letters, digits and `_`. Comparing bytes with ranges would
-/// take longer.
+/// A table with a flag for each byte, which is `true` for ASCII letters, digits and `_`. A table is
+/// faster than comparing bytes with ranges.
 const IN_WORDS: [bool; 256] = {
     let mut found = [false; 256];
     let mut byte = 0;
@@ -118,7 +118,7 @@ pub(crate) fn is_word(text: &str) -> bool {
     text.bytes().all(|byte| IN_WORDS[usize::from(byte)])
 }
 
-/// An iterator over the tokens of a source, including comments.
+/// An iterator over the tokens of a text, including comments.
 ///
 /// ```
 /// use dudley::text::{Lexer, TokenKind};
@@ -134,7 +134,7 @@ pub struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Creates a lexer at the beginning of a source. Everything after the first 4 GiB is ignored.
+    /// Creates a lexer at the beginning of a text. Everything after the first 4 GiB is ignored.
     pub fn new(text: &'a str) -> Self {
         let mut end = text.len().min(u32::MAX as usize);
         while !text.is_char_boundary(end) {
@@ -151,8 +151,8 @@ impl<'a> Lexer<'a> {
         Token { kind, start: start as u32, end: self.at as u32 }
     }
 
-    /// Advances past the next token, and returns its kind and the offset of its first byte. The function
-    /// returns a pair instead of a [`Token`], because a pair is returned in registers.
+    /// Advances past the next token, and returns its kind and the offset of its first byte. Returns
+    /// a pair instead of a [`Token`], because a pair is returned in registers.
     fn advance(&mut self) -> (TokenKind, usize) {
         let bytes = self.text.as_bytes();
         let mut start = self.at;
@@ -235,7 +235,7 @@ impl<'a> Lexer<'a> {
         one
     }
 
-    /// Scans to the end of a word. Returns `true` if the word is not empty.
+    /// Scans letters, digits and `_`. Returns `true` if there is at least one of them.
     #[inline]
     fn word(&mut self) -> bool {
         let from = self.at;
@@ -250,7 +250,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Scans a letter or digit, which need not be ASCII. Returns `false` if the next character is neither.
+    /// Scans a letter or digit, which need not be ASCII. Returns `false` if the next character is
+    /// not a letter or digit.
     #[cold]
     fn letter(&mut self) -> bool {
         let next = self.text[self.at..].chars().next();
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_before_two_dots_are_an_integer() {
+    fn two_dots_after_digits_do_not_make_a_float() {
         assert_eq!(lex("3..x"), [(Integer, "3"), (Up, ".."), (Name, "x")]);
         assert_eq!(
             lex("3.5 3. .5 1e-6 1E5 2.e1"),

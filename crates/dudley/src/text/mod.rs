@@ -15,7 +15,8 @@
 //! place    At | Align
 //! ```
 //!
-//! A `Broken` node replaces a construct with an error. The rest of the tree is complete.
+//! A `Broken` node replaces the rest of a construct that has an error. All other constructs are
+//! complete.
 
 mod expect;
 mod foreign;

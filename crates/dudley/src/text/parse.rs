@@ -10,12 +10,12 @@ use crate::source::Span;
 
 pub(crate) fn parse(text: &str, limits: &Limits) -> Tree {
     let mut parser = Parser::new(text, limits);
-    // This capacity is enough for text with one short item per line. With less, page faults would take longer
-    // than parsing.
+    // This capacity is enough for a text with one short item per line. With a smaller capacity,
+    // page faults would take longer than parsing.
     parser.tree.nodes.reserve(text.len() / 4);
     binio::memory::prefer_huge_pages(&mut parser.tree.nodes);
     parser.begin_layout();
-    // No construct around the root could handle an error.
+    // Ignore the result: errors are in the tree, and no enclosing construct has to handle them.
     let _ = parser.items(Within::Root);
     parser.tree
 }
@@ -47,9 +47,9 @@ impl Within {
     }
 }
 
-/// The next token, if it has been peeked at. The offsets are as wide as a register, because the processor has
-/// to wait when it reads two recently written 32-bit numbers as one. This wait took a third of the parsing
-/// time.
+/// The next token, if it has been peeked at. The offsets are as wide as a register, because the
+/// processor has to wait when it reads two recently written 32-bit numbers as one 64-bit number.
+/// This wait took a third of the parsing time.
 #[derive(Clone, Copy)]
 struct Peeked {
     kind: TokenKind,
@@ -57,13 +57,13 @@ struct Peeked {
     end: usize,
 }
 
-/// The parser's state between two tokens.
+/// A parser, which is always between two tokens.
 pub(super) struct Parser<'a> {
     pub(super) text: &'a str,
     lexer: Lexer<'a>,
     token: Peeked,
-    /// Whether `token` is the next token. Comments before a token are attached only when it is peeked at,
-    /// because their subject may change until then.
+    /// Whether `token` is the next token. Comments before a token are attached only when the token
+    /// is peeked at, because their subject may change until then.
     peeked: bool,
     subject: u32,
     depth: u32,
@@ -135,7 +135,7 @@ impl Parser<'_> {
         self.tree.nodes.push(Node { kind, start: span.start, end: span.end });
     }
 
-    /// Consumes the next token and adds a node for it.
+    /// Consumes the next token, adds a node for it, and returns the token.
     #[inline]
     fn take(&mut self, kind: NodeKind) -> Token {
         let token = self.bump();
@@ -143,7 +143,8 @@ impl Parser<'_> {
         token
     }
 
-    /// Adds a node at the next token without consuming it, and makes it the subject of comments.
+    /// Adds a node at the next token without consuming the token. The node becomes the subject of
+    /// the comments that follow. Returns the index of the node.
     #[inline]
     fn begin(&mut self, kind: NodeKind) -> u32 {
         let token = self.peek();
@@ -204,7 +205,8 @@ impl Parser<'_> {
         }
     }
 
-    /// After an error, replaces the nodes of the failed part with a `Broken` node, and skips to the next part.
+    /// After an error in an item, member or element, replaces all of its nodes but the first with a
+    /// `Broken` node, and skips to the next item, member or element.
     #[inline]
     fn recover(&mut self, parsed: Parsed, start: usize, within: Within) -> Parsed {
         match parsed {
@@ -237,8 +239,8 @@ impl Parser<'_> {
         self.peeked = false;
     }
 
-    /// Skips to the next token that may begin an item or member, or end the current part. Parts in brackets are
-    /// usually skipped as a whole.
+    /// Skips to the next token that may begin an item or member, or that may end the current
+    /// construct. The contents of brackets are usually skipped as a whole.
     fn skip(&mut self, within: Within) {
         let mut open = 0_u32;
         loop {
@@ -269,8 +271,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns `true` if the token after the current name shows that the name begins an item. `[` and `{` count
-    /// only if `brackets_too` is set.
+    /// Returns `true` if the token after the current name shows that the name begins an item. `[`
+    /// and `{` are accepted only if `brackets_too` is set.
     fn begins_item(&mut self, brackets_too: bool) -> bool {
         match self.ahead().next().map(|token| token.kind) {
             Some(
@@ -281,7 +283,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns the tokens after the current one, without comments.
+    /// Iterates over the tokens after the current token, without comments.
     pub(super) fn ahead(&mut self) -> impl Iterator<Item = Token> + use<'_> {
         self.peek();
         self.lexer.clone().filter(|token| !token.kind.is_comment())
@@ -378,7 +380,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Ends a list without its `]`, because the next token seems to begin an item.
+    /// Ends a list whose `]` is missing, because the next token seems to begin an item.
     fn abandon(&mut self, owner: u32) {
         let at = self.peek().start;
         self.push(NodeKind::ListClose, Span::new(at, at));
@@ -407,7 +409,7 @@ impl Parser<'_> {
         self.members(owner, open, NodeKind::StructClose)
     }
 
-    /// Parses the members of a struct, and its `}`.
+    /// Parses the members of a struct and the `}` after them.
     fn members(&mut self, owner: u32, open: Token, close: NodeKind) -> Parsed {
         self.enter()?;
         if self.kind() == TokenKind::Percent {
@@ -460,7 +462,8 @@ impl Parser<'_> {
                 self.push(NodeKind::Integer, span);
                 Ok(())
             }
-            // Accept any data here: the checker has a better message if it is not a scalar integer.
+            // Accept any data here: if the data is not a scalar integer, the checker reports it
+            // with a better message.
             _ => self.data(owner),
         }
     }
@@ -636,7 +639,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reports an error, at most one per position. Returns `Fatal` once there are too many errors.
+    /// Reports an error, unless the previous error is at the same position. Returns `Fatal` once
+    /// there are too many errors.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Stop {
         let last = self.tree.diagnostics.last();
         if last.is_none_or(|last| start(last) != start(&diagnostic)) {

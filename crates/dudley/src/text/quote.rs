@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 /// An invalid escape in a quoted name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EscapeError {
-    /// The byte offset in the token at which the invalid range starts.
+    /// The offset in the token at which the invalid escape starts, in bytes.
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) reason: &'static str,
@@ -34,7 +34,8 @@ pub(crate) fn quoted_len(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the text of a quoted token, with the quotes removed and the escapes decoded.
+/// Returns the text of a quoted token, with the quotes removed and the escapes decoded. Fails if an
+/// escape stands for an invalid character.
 pub(crate) fn unquote(token: &str) -> Result<Cow<'_, str>, EscapeError> {
     unquote_with(token, |_| {})
 }
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_for_invalid_characters_are_rejected() {
+    fn escapes_that_stand_for_invalid_characters_are_rejected() {
         for token in [r#""\ud83d""#, r#""\ude00""#, r#""\ud83d\u0041""#, r#""\U00110000""#] {
             assert!(unquote(token).is_err(), "{token}");
         }
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn quoted_len_is_none_without_a_closing_quote() {
+    fn an_unclosed_quote_has_no_length() {
         for token in ["\"", "\"abc", "'abc\"", "\"abc\\\"", "\"\\"] {
             assert_eq!(quoted_len(token.as_bytes()), None, "{token}");
         }

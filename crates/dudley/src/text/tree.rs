@@ -10,14 +10,14 @@ use crate::source::Span;
 pub struct Token {
     /// The kind of the token.
     pub kind: TokenKind,
-    /// The offset of the first byte.
+    /// The offset of the first byte in the text.
     pub start: u32,
-    /// The offset after the last byte.
+    /// The offset after the last byte in the text.
     pub end: u32,
 }
 
 impl Token {
-    /// Returns the range of bytes in the text.
+    /// Returns the range of bytes that the token occupies in the text.
     pub fn span(self) -> Span {
         Span::new(self.start, self.end)
     }
@@ -57,13 +57,14 @@ pub enum NodeKind {
     Data,
     /// `:` or `:=`: a parameter follows.
     Param,
-    /// The beginning of placements after the name of a list, each of which adds an element.
+    /// The beginning of the placements after the name of a list. Each placement adds an element to
+    /// the list.
     Extend,
     /// `[` of a list.
     ListOpen,
     /// `]` of a list.
     ListClose,
-    /// The first token of an element.
+    /// The first token of a list element.
     Element,
     /// `/` of a dict in a list.
     DictOpen,
@@ -104,14 +105,14 @@ pub enum NodeKind {
 pub struct Node {
     /// The kind of the node.
     pub kind: NodeKind,
-    /// The offset of the first byte.
+    /// The offset of the first byte in the text.
     pub start: u32,
-    /// The offset after the last byte.
+    /// The offset after the last byte in the text.
     pub end: u32,
 }
 
 impl Node {
-    /// Returns the range of bytes in the text.
+    /// Returns the range of bytes that the node occupies in the text.
     pub fn span(self) -> Span {
         Span::new(self.start, self.end)
     }
@@ -121,12 +122,13 @@ impl Node {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Comment {
-    /// The index of the node that the comment belongs to, which is a `Name`, `Unnamed`, `Element`, `Top`, `Up`
-    /// or `SummaryOpen`. For comments before the first of these nodes, it is [`Comment::LAYOUT`].
+    /// The index of the node that the comment describes: a `Name`, `Unnamed`, `Element`, `Top`,
+    /// `Up` or `SummaryOpen`. For comments before the first of these nodes, this is
+    /// [`Comment::LAYOUT`].
     pub subject: u32,
     /// The offset of the first `#`. The comment continues to the end of the line.
     pub start: u32,
-    /// The offset after the last byte.
+    /// The offset after the last byte in the text.
     pub end: u32,
     /// Whether this is an attribute comment.
     pub is_attributes: bool,
@@ -136,7 +138,7 @@ impl Comment {
     /// The subject of comments before the first item, which describe the whole layout.
     pub const LAYOUT: u32 = u32::MAX;
 
-    /// Returns the range of bytes in the text.
+    /// Returns the range of bytes that the comment occupies in the text.
     pub fn span(self) -> Span {
         Span::new(self.start, self.end)
     }
@@ -165,7 +167,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Parses a source. Always returns a tree; any errors are in [`diagnostics`](Self::diagnostics).
+    /// Parses the text of a layout. Always returns a tree, whose [`diagnostics`](Self::diagnostics)
+    /// contain any errors.
     pub fn parse(text: &str, limits: &Limits) -> Self {
         super::parse::parse(text, limits)
     }

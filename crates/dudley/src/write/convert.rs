@@ -1,7 +1,9 @@
 //! Converting elements from one type to another.
 //!
-//! Numbers keep their values, and conversion fails if the new type cannot represent one of them. Text is
-//! re-encoded and padded with zeros. Records are converted field by field, and fields are matched by name.
+//! Floats are rounded to the precision of the new type. Conversion fails for a number that is out
+//! of range, for a fraction that would become an integer, and for an integer that an `f64` cannot
+//! represent exactly if it would become a float. Text is re-encoded and padded with zeros. Records
+//! are converted field by field, and fields are matched by name.
 
 use std::borrow::Cow;
 
@@ -66,7 +68,8 @@ pub(super) fn convert_packed<'p>(
     Ok(Cow::Owned(out))
 }
 
-/// Returns both types as scalar types if they are scalars that differ at most in byte order, otherwise `None`.
+/// Returns both types as scalar types if both are scalars and differ at most in byte order,
+/// otherwise `None`.
 pub(super) fn same_scalars(from: &Datatype, to: &Datatype) -> Option<(ScalarType, ScalarType)> {
     let (from, to) = (from.as_scalar()?, to.as_scalar()?);
     ((from.kind(), from.size()) == (to.kind(), to.size())).then_some((from, to))
@@ -95,7 +98,9 @@ fn one(from: &Datatype, to: &Datatype, bytes: &[u8], out: &mut [u8]) -> Result<(
             }
             for field in to.fields() {
                 let name = field.name();
-                let given = from.field(name).ok_or_else(|| format!("no field named `{name}`"))?;
+                let given = from
+                    .field(name)
+                    .ok_or_else(|| format!("the records have no field named `{name}`"))?;
                 if given.shape() != field.shape() {
                     let (found, expected) = (given.shape(), field.shape());
                     return Err(format!("`{name}` has shape {found:?}, expected {expected:?}"));
@@ -144,13 +149,14 @@ fn scalar(from: ScalarType, to: ScalarType, bytes: &[u8], out: &mut [u8]) -> Res
     })
 }
 
-/// Converts an integer to a float. Fails if the float would have a different value. Returns floats unchanged.
+/// Converts an integer to a double-precision float. Fails if the float would have a different
+/// value. Returns floats unchanged.
 #[allow(clippy::cast_possible_truncation, reason = "values that are not preserved are rejected")]
 fn exact_float(number: Number) -> Result<Number, String> {
     let float = number.to_float().unwrap_or_default();
     match number {
         Number::Int(value) if float as i128 != value => {
-            Err(format!("{value} cannot be represented exactly"))
+            Err(format!("{value} cannot be represented exactly as a float"))
         }
         _ => Ok(Number::Float(float)),
     }

@@ -2,11 +2,11 @@
 //!
 //! | mode | effect |
 //! |---|---|
-//! | [`Safe`](ExtendMode::Safe) | new data follows the old layout, at an `@` address; the old layout remains in the file, unused |
+//! | [`Safe`](ExtendMode::Safe) | new data follows the old layout, at an `@` address; the old layout remains in the file, but is no longer used |
 //! | [`InPlace`](ExtendMode::InPlace) | new data overwrites the old layout, as in the specification |
 //!
-//! Both modes change the file through a journal ([`binio::write`]). If a change is interrupted, readers see the
-//! old content, and the next change to the file rolls back the interrupted one.
+//! Both modes change the file through a journal ([`binio::write`]). If a change is interrupted,
+//! readers see the old content, and the next change to the file rolls back the interrupted change.
 
 use std::ops::Range;
 use std::path::Path;
@@ -27,7 +27,8 @@ use crate::signature::Signature;
 use crate::source::Source;
 use crate::text::{Lexer, Node, NodeKind, TokenKind, Tree};
 
-/// Adjacent rows are collected until they have at least this many bytes, and are then written in one go.
+/// Adjacent rows are collected until they have at least this many bytes, and are then written
+/// together.
 const MAX_JOINED: usize = 1 << 20;
 
 /// Specifies how a native file is extended.
@@ -100,10 +101,10 @@ impl Extension {
         Self::new(&source, more, mode, values)
     }
 
-    /// Prepares to extend a native file by the items declared in `more`. This text continues in the dict in
-    /// which the old layout ended, unless it begins with `/` to return to the root. `values` contains the
-    /// values of new stored parameters. Addresses follow the default rules, as for
-    /// [`File::open`](crate::File::open).
+    /// Prepares to extend a native file by the items declared in the layout text `more`. The text
+    /// continues in the dict in which the old layout ended, unless it begins with `/` to return to
+    /// the root. `values` contains the values of new stored parameters. Addresses follow the
+    /// default rules, as for [`File::open`](crate::File::open).
     ///
     /// # Errors
     ///
@@ -170,6 +171,7 @@ impl Extension {
     /// Puts numbers at a path without copying them, like [`Writer::put_vec`].
     ///
     /// # Errors
+    ///
     /// Same as [`Writer::put`].
     pub fn put_vec<T: Element>(&mut self, path: &str, elements: Vec<T>) -> Result<(), Error> {
         self.writer.put_vec(path, elements)
@@ -209,8 +211,8 @@ impl Extension {
         self.commit(&mut storage)
     }
 
-    /// Extends the file. Writes the data, then the layout, then the address of the layout, and after each step
-    /// waits until the bytes are on disk. Missing data is filled with zeros.
+    /// Extends the file. Writes the data, then the layout, then the address of the layout. After
+    /// each step, waits until the bytes are on disk. Missing data is filled with zeros.
     ///
     /// # Errors
     ///
@@ -220,7 +222,7 @@ impl Extension {
     pub fn commit(self, storage: &mut dyn Storage) -> Result<WriteReport, Error> {
         let Self { writer, mode, signature, old_len, text } = self;
         if storage.file().len() != old_len || Signature::of(storage.file())? != Some(signature) {
-            let message = "the file was changed in the meantime".to_owned();
+            let message = "the file was changed after the extension was prepared".to_owned();
             return Err(ErrorKind::Extend { message }.into());
         }
         let (rows, range, missing) = writer.into_rows()?;
@@ -233,7 +235,8 @@ impl Extension {
         let header = Signature { layout_address, ..signature }.to_bytes();
         let overwritten = match mode {
             ExtendMode::Safe => old_len..old_len,
-            // There may be unused bytes before the old layout.
+            // New data may begin before the old layout, because there may be unused bytes before
+            // it.
             ExtendMode::InPlace => signature.layout_address.min(range.start)..old_len,
         };
         let untouched = Signature::LEN..overwritten.start;
@@ -247,7 +250,7 @@ impl Extension {
             change.write_all_at(&zeros, at)?;
             at += zeros.len() as u64;
         }
-        // Each write over existing bytes waits for the journal, so write adjacent rows in one go.
+        // Each write over existing bytes waits for the journal, so write adjacent rows together.
         let (mut start, mut joined) = (0, Vec::new());
         for (address, bytes) in rows {
             if address != start + joined.len() as u64 || joined.len() >= MAX_JOINED {
@@ -272,7 +275,7 @@ impl Extension {
 struct Old {
     layout: Arc<Layout>,
     table: AddressTable,
-    /// The offset of the end of the data.
+    /// The offset at which the data ends.
     data_end: u64,
 }
 
@@ -326,8 +329,8 @@ impl Old {
         Ok(text)
     }
 
-    /// Returns the number of declarations in the old layout. Fails unless the new layout begins with the same
-    /// declarations.
+    /// Returns the number of declarations in this old layout. Fails unless the new layout begins
+    /// with the same declarations.
     fn kept_declarations(&self, layout: &Layout) -> Result<usize, Error> {
         let kept = self.layout.declarations();
         if layout.declarations().starts_with(kept) {
@@ -366,7 +369,8 @@ fn parse_extended(text: &str) -> Result<Layout, Error> {
     ParseOptions::new().parse_source(Source::decode_named(text.as_bytes(), "extended layout")?)
 }
 
-/// Returns the first stored item or parameter that the old layout does not declare.
+/// Returns the first stored item or parameter that the old layout does not declare, or `None` if
+/// there is no such item or parameter.
 fn first_new(layout: &Layout, old: &Layout) -> Option<Subject> {
     let new = layout.declarations().get(old.declarations().len()..).unwrap_or_default();
     new.iter().find_map(|found| match *found {
@@ -376,8 +380,10 @@ fn first_new(layout: &Layout, old: &Layout) -> Option<Subject> {
     })
 }
 
-/// Finds the first data item or stored parameter in the second text. Returns the range of its placement in the
-/// combined text. If it has no placement, returns an empty range at the offset at which one can be inserted.
+/// Finds the first data item or stored parameter in the second text. Returns the range of its
+/// placement in the combined text. If the item or parameter has no placement, returns an empty
+/// range at the offset at which a placement can be inserted. Returns `None` if the second text
+/// declares no data item or stored parameter.
 fn new_placement(first: &str, second: &str) -> Result<Option<Range<usize>>, Error> {
     let limits = Limits::default();
     let text = format!("{first}{second}");

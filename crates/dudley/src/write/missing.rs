@@ -8,17 +8,17 @@ use crate::error::Error;
 use crate::layout::{Field, Inside, push_name};
 use crate::place::{Inner, Outcome, Stored, to_error};
 
-/// The parts of a row that have been put.
+/// The data in a row that has been put: all of the row, or some of its instances and members.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Put {
     is_all: bool,
-    /// The steps that lead to each part of a struct that has been put.
+    /// The steps that lead to each instance or member that has been put.
     parts: Vec<Vec<Inside>>,
 }
 
 impl Put {
-    /// Records that a part has been put. `inside` contains the steps that lead to it, and is empty for the
-    /// whole row.
+    /// Records that an instance, a member or the whole row has been put. `inside` contains the
+    /// steps that lead to the instance or member, and is empty for the whole row.
     pub(super) fn add(&mut self, inside: Vec<Inside>) {
         if inside.is_empty() {
             (self.is_all, self.parts) = (true, Vec::new());
@@ -63,8 +63,9 @@ pub(super) fn missing(writer: &Writer<'_>, put: &[Put]) -> Result<Vec<String>, E
     Ok(missing)
 }
 
-/// Adds the paths of missing data in a stored value to `missing`. `parts` lists the parts that have been put.
-/// The recursion is bounded by the maximum nesting of types.
+/// Adds the paths of missing data in a stored value to `missing`. `parts` contains the steps to
+/// each instance or member of the value that has been put. The recursion is bounded by the maximum
+/// nesting of types.
 fn missing_in(
     inner: &mut Inner<'_>,
     stored: &Stored,
@@ -121,8 +122,9 @@ fn missing_in(
     Ok(())
 }
 
-/// Adds the paths of missing data in a range of instances to `missing`. `fields` lists the fields that have
-/// been put in all instances; none of these instances has been put by its index.
+/// Adds the paths of missing data in a range of instances to `missing`. `fields` contains the steps
+/// to members that have been put in all instances. No instance in the range has been put by its
+/// index.
 fn missing_between(
     inner: &mut Inner<'_>,
     stored: &Stored,

@@ -2,10 +2,10 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `options` | options for writing, and the functions that begin a file |
+//! | `options` | options for writing, and the functions that start a file |
 //! | `writer`, `sequential` | new files, written at any offset or in one pass |
 //! | `put` | putting elements, strings and arrays at a path |
-//! | `target` | the row that a path leads to, and the offsets of the elements in it |
+//! | `target` | the row that a path leads to, and the offsets of the elements in this row |
 //! | `convert` | conversion of elements from one type to another |
 //! | `missing` | the paths of data that has not been put |
 //! | `references` | references to items |

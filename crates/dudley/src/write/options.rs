@@ -1,4 +1,4 @@
-//! Options for writing, and the functions that begin a file.
+//! Options for writing, and the functions that start a file.
 
 use std::io::Write;
 use std::path::Path;
@@ -43,11 +43,13 @@ impl WriteOptions {
     }
 
     binio::setters! {
-        /// Sets the rules for finding addresses, and the values of stored parameters. The byte order in the
-        /// signature comes from these rules or, if they do not set one, from the layout. If the layout does
-        /// not state one either, it is the byte order of this machine.
+        /// Sets the rules for finding addresses, and the values of stored parameters. The byte
+        /// order in the signature comes from these rules or, if they do not set a byte order, from
+        /// the layout. If the layout does not state a byte order either, the byte order of this
+        /// machine is used.
         rules: Rules;
-        /// Sets whether the layout is kept apart from the file. Default: `false`, so the layout is appended.
+        /// Sets whether the layout is kept in a separate file instead of being appended. Default:
+        /// `false`.
         apart: bool;
         /// Sets whether to write a file without a signature and without an appended layout, as other programs
         /// do. Default: `false`.
@@ -62,7 +64,8 @@ impl WriteOptions {
         filters: FilterRegistry;
     }
 
-    /// Begins a file at a path. The file appears at the path only once it is [finished](Writer::finish).
+    /// Starts writing a file at a path. The file appears at the path only once it is
+    /// [finished](Writer::finish).
     ///
     /// ```
     /// use dudley::{File, Layout, Rules, Values, WriteOptions};
@@ -97,7 +100,8 @@ impl WriteOptions {
         self.begin(layout.into(), Target::File(file, target))
     }
 
-    /// Begins a file in a target that can be written at any offset, such as a vector of bytes.
+    /// Starts writing a file to a target that can be written at any offset, such as a vector of
+    /// bytes.
     ///
     /// # Errors
     ///
@@ -110,8 +114,9 @@ impl WriteOptions {
         self.begin(layout.into(), Target::At(target))
     }
 
-    /// Begins a file that is written in one pass, for example to a pipe. Data that is put in order of addresses
-    /// is written immediately. Other data is kept in memory until all data before it has been written.
+    /// Starts writing a file in one pass, for example to a pipe. Data that is put in order of
+    /// addresses is written immediately. Other data is kept in memory until all data at lower
+    /// addresses has been written.
     ///
     /// ```
     /// use dudley::{File, Layout, Rules, Values, WriteOptions};

@@ -12,7 +12,7 @@ use super::target::put_fields;
 use crate::error::{Error, ErrorKind};
 use crate::file::value::File;
 
-/// Maximum number of bytes next to a patch that are used to recognise the file.
+/// Maximum number of unchanged bytes, next to the patched bytes, by which the file is recognised.
 const WITNESS: u64 = 64 << 10;
 
 /// New bytes that replace part of a file.
@@ -33,9 +33,9 @@ const WITNESS: u64 = 64 << 10;
 pub struct Patch {
     offset: u64,
     bytes: Vec<u8>,
-    /// The bytes that are currently in the file.
+    /// The bytes that the new bytes replace.
     before: Bytes,
-    /// Length of the file in bytes.
+    /// Length of the whole file in bytes.
     len: u64,
 }
 
@@ -55,7 +55,10 @@ impl File {
         let data = Bytes::copy_from_slice(array::as_bytes(elements));
         let (len, size) = (data.len() as u64, datatype.itemsize());
         if array::count(&shape) != Some(elements.len() as u64) {
-            let message = format!("expected {shape:?}, found {}", count(elements.len(), "element"));
+            let message = format!(
+                "expected elements of shape {shape:?}, found {}",
+                count(elements.len(), "element")
+            );
             return Err(ErrorKind::Mismatch { path: path.to_owned(), message }.into());
         }
         let strided = array::Strided::packed(shape, array::Order::C, 0, size, len)?;
@@ -66,8 +69,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Same as [`patch`](Self::patch). Also fails with [`Mismatch`](ErrorKind::Mismatch) if the shape is wrong,
-    /// and with the error of `array` if it cannot be read.
+    /// Same as [`patch`](Self::patch). Also fails with [`Mismatch`](ErrorKind::Mismatch) if the
+    /// shape is wrong, and with a read error if `array` cannot be read.
     pub fn patch_array<D: Data>(&self, path: &str, array: &array::Array<D>) -> Result<Patch, Error>
     where
         Error: From<D::Error>,
@@ -75,7 +78,7 @@ impl File {
         let mismatch = |message| Error::new(ErrorKind::Mismatch { path: path.to_owned(), message });
         if self.is_param(path)? {
             return Err(mismatch(
-                "the value of a parameter determines the address of data".to_owned(),
+                "a parameter cannot be replaced, because its value determines addresses".to_owned(),
             ));
         }
         let place = self.get(path)?;
@@ -139,7 +142,7 @@ impl Patch {
         let Self { offset, bytes, before, len } = self;
         // The bytes between the replaced elements are also written, so they must not have changed.
         if storage.file().len() != len || storage.file().bytes_at(offset, bytes.len())? != before {
-            let message = "the file was changed in the meantime".to_owned();
+            let message = "the file was changed after the patch was prepared".to_owned();
             return Err(ErrorKind::Extend { message }.into());
         }
         let end = offset + bytes.len() as u64;

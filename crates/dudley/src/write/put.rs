@@ -1,8 +1,8 @@
 //! Putting elements, strings and arrays at a path.
 //!
-//! Elements that already have the type in the file are written directly from the memory of the caller. If only
-//! the byte order differs, the elements are copied and swapped in small pieces. Otherwise, they are converted
-//! first.
+//! Elements that already have the type in the file are written directly from the memory of the
+//! caller. If only the byte order differs, small pieces of the elements are copied and swapped.
+//! Otherwise, all elements are converted first.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind};
 pub(super) enum Packed<'p> {
     /// Elements in the memory of the caller.
     Borrowed(&'p [u8]),
-    /// Elements in shared memory, which can be kept without copying.
+    /// Elements in shared memory, which can be kept without being copied.
     Kept(Bytes),
 }
 
@@ -46,8 +46,10 @@ impl Deref for Packed<'_> {
 }
 
 impl Writer<'_> {
-    /// Puts numbers at a path, in C order. Paths have the same form as for [`File::get`](crate::File::get).
-    /// Numbers are converted to the type in the file, which must be able to represent them.
+    /// Puts numbers at a path, in C order. Paths have the same form as for
+    /// [`File::get`](crate::File::get). Numbers are converted to the type in the file. Floats are
+    /// rounded to its precision, but a number that is out of range, or a fraction for an integer
+    /// type, is an error.
     ///
     /// Numbers that need no conversion are written without being copied, unless the file is written in one pass
     /// and earlier data is still missing. [`put_vec`](Self::put_vec) avoids the copy in this case.
@@ -79,8 +81,8 @@ impl Writer<'_> {
         self.put_elements::<T>(path, elements.len(), Packed::Borrowed(array::as_bytes(elements)))
     }
 
-    /// Puts numbers at a path, like [`put`](Self::put). Numbers that cannot be written yet are kept without
-    /// being copied.
+    /// Puts numbers at a path, like [`put`](Self::put). If the numbers cannot be written yet, the
+    /// vector is kept without being copied.
     ///
     /// # Errors
     ///
@@ -102,7 +104,7 @@ impl Writer<'_> {
         let count = array::count(&place.shape).unwrap_or(u64::MAX);
         if count.checked_mul(characters.unwrap_or(1)) != Some(found as u64) {
             let found = diagnostic::count(found, "element");
-            let message = format!("expected {:?}, found {found}", place.shape);
+            let message = format!("expected elements of shape {:?}, found {found}", place.shape);
             return Err(ErrorKind::Mismatch { path: path.to_owned(), message }.into());
         }
         let datatype = match characters {
@@ -161,7 +163,8 @@ impl Writer<'_> {
         self.put_packed(path, place, &datatype, Packed::Kept(bytes))
     }
 
-    /// Puts elements of type `datatype` at their destination. The caller has checked the number of elements.
+    /// Converts elements of type `datatype`, and puts them at their destination. The caller has
+    /// checked the number of elements.
     fn put_packed(
         &mut self,
         path: &str,
@@ -208,8 +211,8 @@ impl Writer<'_> {
     }
 }
 
-/// If the file stores text and elements of the given type are its characters, returns the number of characters
-/// per string.
+/// If the file stores text, and elements of the given type are the code units of this text, returns
+/// the number of code units per string.
 fn characters(stored: &Datatype, given: &Datatype) -> Option<u64> {
     let (text, given) = (stored.as_scalar().filter(|stored| stored.is_text())?, given.as_scalar()?);
     let width = text.component_width() as u64;

@@ -15,7 +15,7 @@ pub(super) struct Sequential<'w> {
     out: &'w mut dyn Write,
     /// Number of bytes written so far.
     at: u64,
-    /// Indices of the non-empty rows, in order of addresses. `None` until the file has begun.
+    /// Indices of the non-empty rows, in order of addresses. `None` until `begin` is called.
     turns: Option<Vec<usize>>,
     next: usize,
 }

@@ -1,4 +1,4 @@
-//! Finding the destination of data that is put: a row, and the offsets of the elements in the row.
+//! Finding the destination of data: the row, and the offsets of the elements in the row.
 
 use binio::Bytes;
 use binio::array::{self, ByteOrder, Datatype, Record, Strided};
@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::layout::{Field, Inside, Subject};
 use crate::place::{Inner, Outcome, Stored, to_error};
 
-/// The destination of data that is put.
+/// The destination of data: a row, or an instance or member in it.
 pub(super) struct Destination {
     /// Index of the row in the address table.
     pub(super) index: usize,
@@ -20,13 +20,13 @@ pub(super) struct Destination {
 }
 
 impl Writer<'_> {
-    /// Returns the type and shape expected at a path.
+    /// Returns the element type and the shape that are expected at a path.
     pub(super) fn expected(&self, path: &str) -> Result<(Datatype, Vec<u64>), Error> {
         let Destination { datatype, shape, .. } = self.destination(path)?;
         Ok((datatype, shape))
     }
 
-    /// Finds the destination of data put at a path.
+    /// Finds the destination of the data at a path.
     pub(super) fn destination(&self, path: &str) -> Result<Destination, Error> {
         let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
         let (subject, mut inside) = self.layout.stored_at(path)?;
@@ -51,7 +51,9 @@ impl Writer<'_> {
             found.ok_or_else(|| reason("the instances of its struct differ in size"))?;
         if stored.is_compressed() {
             if !inside.is_empty() {
-                return Err(reason("it is compressed in a struct"));
+                return Err(reason(
+                    "it is compressed inside a struct, and such arrays cannot be written",
+                ));
             }
             return Ok(Destination { index, inside, datatype, shape: own, strided: None });
         }
@@ -63,8 +65,8 @@ impl Writer<'_> {
     }
 }
 
-/// Copies packed elements to their offsets. Records are copied field by field, so that parameters between the
-/// fields are kept.
+/// Copies packed elements to their offsets. Records are copied field by field, so that parameters
+/// between the fields are not overwritten.
 pub(super) fn put_fields(
     strided: &Strided,
     packed: &array::Array<Bytes>,
@@ -91,7 +93,7 @@ pub(super) fn put_fields(
     Ok(())
 }
 
-/// Writes the values of the parameters stored in the instances of a struct.
+/// Writes the values of stored parameters into all instances of a struct. `bytes` contains the row.
 pub(super) fn put_struct_params(
     inner: &mut Inner<'_>,
     stored: &Stored,

@@ -19,12 +19,12 @@ use crate::layout::{Layout, Order, Param, ParamValue, Subject};
 use crate::place::{AddressTable, Inner, Inputs, Row, Trouble, integer_bytes, to_error};
 use crate::signature::Signature;
 
-/// The destination of a file.
+/// The target to which a file is written.
 pub(super) enum Target<'w> {
     File(AtomicFile, FileTarget),
     At(&'w mut dyn WriteAt),
     Stream(Sequential<'w>),
-    /// Everything is kept in memory, for an extension.
+    /// Nothing is written: an extension keeps everything in memory until it is committed.
     Memory,
 }
 
@@ -62,9 +62,9 @@ pub struct Writer<'w> {
     /// The number of rows that are already in the file, the number of their declarations, and the address at
     /// which the last of these rows ends.
     kept: (usize, usize, Option<u64>),
-    /// The parts of each row that have been put.
+    /// For each row, the data that has been put.
     pub(super) put: Vec<Put>,
-    /// The bytes of rows that cannot be written yet.
+    /// The bytes of rows that cannot be written yet, by row index.
     held: BTreeMap<usize, Bytes>,
     pub(super) signature: Option<Order>,
     pub(super) appends_layout: bool,
@@ -80,7 +80,8 @@ pub struct WriteReport {
     /// Paths of data that was not put, and of stored parameters without a value. All of these were filled with
     /// zeros.
     pub missing: Vec<String>,
-    /// Offset of the appended layout from the start of the file in bytes, or `None` if no layout was appended.
+    /// Address of the appended layout, in bytes from the start of the file, or `None` if no layout
+    /// was appended.
     pub layout_address: Option<u64>,
     /// Length of the file in bytes.
     pub len: u64,
@@ -157,8 +158,8 @@ impl<'w> Writer<'w> {
         Ok(bytes.into())
     }
 
-    /// Returns the bytes of a row, including the data put so far. If the bytes are kept in memory, removes them
-    /// from memory.
+    /// Returns the bytes of a row, including the data that has been put. If the bytes are in
+    /// `held`, removes them from there.
     pub(super) fn take(&mut self, index: usize) -> Result<Vec<u8>, Error> {
         if let Some(bytes) = self.held.remove(&index) {
             return Ok(bytes.into());
@@ -182,7 +183,7 @@ impl<'w> Writer<'w> {
         Ok(bytes)
     }
 
-    /// Writes the bytes of a row, or keeps them until they can be written.
+    /// Writes the bytes of a row, or keeps the bytes until they can be written.
     pub(super) fn store(&mut self, index: usize, bytes: Packed<'_>) -> Result<(), Error> {
         // The size of a compressed array remains unknown until the file is finished, so the array is kept in
         // `held`, and can be put again until then.
@@ -200,7 +201,8 @@ impl<'w> Writer<'w> {
         self.advance(false)
     }
 
-    /// Returns the target and the address of a row, if the row can be written immediately.
+    /// Returns the target and the address of a row if the row can be written immediately, otherwise
+    /// `None`.
     pub(super) fn target_of(&mut self, index: usize) -> Option<(&mut dyn WriteAt, u64)> {
         let row = self.table.rows()[index];
         let address = row.address().filter(|_| row.nbytes().is_some())?;
@@ -218,7 +220,8 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    /// Begins the file: writes the values of parameters and, in a stream, the signature if possible.
+    /// Starts the file: writes the values of dict parameters and, if the target is a stream, the
+    /// signature if possible.
     pub(super) fn begin(&mut self) -> Result<(), Error> {
         if let Some(target) = self.target.at() {
             target.set_len(0)?;
@@ -227,7 +230,7 @@ impl<'w> Writer<'w> {
         self.put_params_from(0)
     }
 
-    /// Puts the values of the parameters of dicts, from row `first` on.
+    /// Puts the values of dict parameters, beginning with row `first`.
     pub(super) fn put_params_from(&mut self, first: usize) -> Result<(), Error> {
         for index in first..self.table.rows().len() {
             let Subject::Param(id) = self.table.rows()[index].subject() else { continue };
@@ -248,14 +251,15 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    /// Marks the first `rows` rows as already in the file. `end` is the end of the last of them.
+    /// Marks the first `rows` rows as already in the file. `end` is the address at which the last
+    /// of these rows ends.
     pub(super) fn keep(&mut self, rows: usize, declarations: usize, end: Option<u64>) {
         self.kept = (rows, declarations, end);
         self.put[..rows].iter_mut().for_each(|put| put.add(Vec::new()));
     }
 
-    /// Computes the addresses after compressed arrays, and fills in missing data. Returns the paths of the
-    /// missing data.
+    /// Computes the addresses after compressed arrays, and fills missing data with zeros. Returns
+    /// the paths of the missing data.
     fn complete(&mut self) -> Result<Vec<String>, Error> {
         let missing = missing(self, &self.put)?;
         if self.is_strict && !missing.is_empty() {
@@ -320,8 +324,8 @@ impl<'w> Writer<'w> {
         to_error(&self.layout, trouble, row.subject())
     }
 
-    /// Computes all addresses, now that the lengths of compressed arrays are known. Fails if known addresses or
-    /// sizes would change.
+    /// Computes all addresses, after the lengths of compressed arrays have become known. Fails if
+    /// an address or size that was already known would change.
     fn place_all(&mut self) -> Result<(), Error> {
         let (rows, declarations, end) = self.kept;
         let kept = (&self.table.rows()[..rows], declarations, end);
@@ -347,7 +351,7 @@ impl<'w> Writer<'w> {
                 .is_some_and(|data| !self.layout.stored_params(data).is_empty())
     }
 
-    /// Returns the offset of the end of the data.
+    /// Returns the offset at which the data ends.
     fn data_end(&self) -> u64 {
         let start = if self.signature.is_some() { Signature::LEN } else { 0 };
         let ends = self.table.rows().iter().filter_map(|row| {
@@ -363,7 +367,7 @@ impl<'w> Writer<'w> {
         Some(Signature { order, layout_address }.to_bytes())
     }
 
-    /// In a stream, writes the signature once the address of the layout is known.
+    /// If the target is a stream, and the address of the layout is known, writes the signature.
     fn begin_stream(&mut self) -> Result<(), Error> {
         let is_known = |row: &Row| row.address().is_some() && row.nbytes().is_some();
         if !self.table.rows().iter().all(is_known) {
@@ -376,7 +380,7 @@ impl<'w> Writer<'w> {
         self.advance(false)
     }
 
-    /// In a stream, writes as many rows as possible without skipping one that is not complete. If `is_last`
+    /// If the target is a stream, writes rows in order up to the first incomplete row. If `is_last`
     /// is set, also writes the incomplete rows.
     fn advance(&mut self, is_last: bool) -> Result<(), Error> {
         let Target::Stream(stream) = &mut self.target else { return Ok(()) };

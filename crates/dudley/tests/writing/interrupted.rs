@@ -177,7 +177,7 @@ fn a_process_killed_while_replacing_values_leaves_the_old_or_the_new_values() {
     }
     let mut changed = MemoryStorage::new(whole.file_bytes());
     let error = patch().commit(&mut changed).unwrap_err();
-    assert!(error.to_string().contains("was changed in the meantime"), "{error}");
+    assert!(error.to_string().contains("was changed after"), "{error}");
     assert!(file.patch("N", &[4_i16]).unwrap_err().to_string().contains("parameter"));
     assert!(file.patch("x", &[4.0]).is_err());
 }

@@ -231,7 +231,10 @@ fn numbers_are_converted_if_this_preserves_their_values() {
     for (outcome, message) in [
         (put("x = i1[1]", &|w| w.put("x", &[200_u8])), "200 is not a valid |i1"),
         (put("x = i1[1]", &|w| w.put("x", &[0.5])), "0.5 is not an integer"),
-        (put("x = i1[2]", &|w| w.put("x", &[1_i8])), "expected [2], found 1 element"),
+        (
+            put("x = i1[2]", &|w| w.put("x", &[1_i8])),
+            "expected elements of shape [2], found 1 element",
+        ),
         (put("x = S1[8]", &|w| w.put("x", &[1.0])), "elements are <f8, expected |S8"),
         (
             put("x = S1[2]", &|w| w.put_strings("x", &["abc"])),
