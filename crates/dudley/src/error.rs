@@ -71,7 +71,7 @@ pub enum ErrorKind {
     },
     /// A description in another language cannot be converted to a layout.
     Foreign {
-        /// The language.
+        /// The name of the language, such as `C`.
         language: &'static str,
         /// The line number, counted from 1.
         line: u32,

@@ -21,7 +21,8 @@ binio::limits! {
         max_dims: u32 = 255;
         /// Maximum number of free names in a struct type. Default: 255.
         max_free_names: u32 = 255;
-        /// Maximum number of bindings of free names, in total for all uses of types. Default: 16 million.
+        /// Maximum number of bindings, in total for all uses of types. Each use of a type binds
+        /// each of its free names. Default: 16 million.
         max_bindings: u32 = 1 << 24;
         /// Maximum number of struct fields that are visited or listed when addresses are computed. Default: 268
         /// million. Computing an address table never visits more than 4 million fields, plus 16 for each byte
@@ -68,7 +69,7 @@ impl ParseOptions {
         /// Sets whether a parameter may be declared again in the same dict or struct. Later uses of the name
         /// refer to the new declaration. By default, a second declaration is an error (E021).
         allow_param_redeclare: bool;
-        /// Sets the limits.
+        /// Sets the limits for parsing.
         limits: Limits;
     }
 

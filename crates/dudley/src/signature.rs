@@ -3,11 +3,11 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | `8d 3c 42 44 0d 0a 1a 0a` (`<`) or `8d 3e 42 44 0d 0a 1a 0a` (`>`) |
-//! | 8 | 8 | address of the layout, an integer in that byte order; 0 if the layout is not in this file |
+//! | 8 | 8 | address of the layout, an integer in the byte order above; 0 if the layout is not in this file |
 //! | 16 | | data |
 //!
-//! Like the signature of PNG files, it reveals a transfer in text mode, which clears the top bit of bytes or
-//! changes line breaks.
+//! Like the signature of a PNG file, this signature reveals a transfer in text mode, which clears
+//! the top bit of bytes or changes line breaks.
 
 use binio::ReadAt;
 
@@ -26,7 +26,7 @@ use crate::layout::Order;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// The byte order of the data. If the layout states a byte order, that one applies instead.
+    /// The byte order of the data, unless the layout states another byte order.
     pub order: Order,
     /// The address of the appended layout, in bytes from the start of the file. It is at least 16, or 0 if the
     /// file does not contain a layout.
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_by_a_text_mode_transfer_is_reported_as_such() {
+    fn damage_by_a_text_mode_transfer_is_described() {
         for (bytes, what) in [
             (&b"\x8d<BD\n\x1a\n\0\0\0\0\0\0\0\0"[..], "CR LF became LF"),
             (b"\x8d>BD\r\n\x1a\r\n\0\0\0\0\0\0\0\0", "LF became CR LF"),

@@ -97,7 +97,7 @@ fn type_prefix_layout_signature_and_caller_determine_the_byte_order_in_this_orde
 }
 
 #[test]
-fn damage_by_a_text_mode_transfer_is_reported_as_such() {
+fn damage_by_a_text_mode_transfer_is_described() {
     let (mut cleared, mut shorter) = (appended(), appended());
     cleared[0] = 0x0d;
     shorter.remove(4);

@@ -130,8 +130,8 @@ impl Checker<'_> {
                 let name = short(&attribute.name);
                 let message = format!("attribute `{name}` occurs twice on the same declaration");
                 Diagnostic::new(Code::AttributeComment, *span, message)
-                    .label("this one is used")
-                    .label_at(before, "this one is ignored")
+                    .label("this attribute is used")
+                    .label_at(before, "this attribute is ignored")
             });
         }
         let dropped: HashSet<usize> = repeated.into_iter().map(|(_, before)| before).collect();
@@ -142,9 +142,9 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the span of the name of the next item if a documentation comment seems to describe that item,
-/// although it belongs to the preceding one. Such a comment is alone on its line and follows a line of code
-/// without a comment, and the next item begins in the same column on the next line.
+/// If a documentation comment seems to describe the next item, although it belongs to the preceding
+/// item, returns the span of the next item's name. Such a comment is alone on its line and follows
+/// a line of code without a comment, and the next item begins in the same column on the next line.
 fn item_after(text: &str, comment: &Comment) -> Option<Span> {
     let (before, mut after) = text.split_at(comment.start as usize);
     let (before, indent) = before.rsplit_once(['\n', '\r'])?;

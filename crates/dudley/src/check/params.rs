@@ -165,8 +165,8 @@ impl Checker<'_> {
         id
     }
 
-    /// Finds a parameter by name in a dict or, failing that, in the nearest enclosing dict that declares it.
-    /// Also returns the number of dicts and lists searched.
+    /// Finds a parameter by name in a dict or, if the dict does not declare it, in the nearest
+    /// enclosing dict that does. Also returns the number of dicts and lists that were searched.
     pub(super) fn find_param(&self, dict: ItemId, name: NameId) -> (Option<ParamId>, usize) {
         if !self.layout.param_index.knows(name) {
             return (None, 1);

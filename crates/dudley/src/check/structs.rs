@@ -27,11 +27,10 @@ pub(super) struct Structs {
     pub(super) open: Vec<OpenStruct>,
     pub(super) fields: Vec<Field>,
     pub(super) free: Vec<(NameId, Span)>,
-    /// For each name, the last closed struct that has a member with this name. Indexed by the number of the
-    /// name.
+    /// For each name, by its number, the last closed struct that has a member with this name.
     member_of: Vec<TypeId>,
-    /// For each name, the last struct in which the name is free, and its index among the free names of that
-    /// struct. Indexed by the number of the name.
+    /// For each name, by its number, the last struct in which the name is free, and its index among
+    /// the free names of that struct.
     pub(super) free_in: Vec<(TypeId, u32)>,
 }
 

@@ -113,8 +113,8 @@ impl Checker<'_> {
                 Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(span, near),
                 None => diagnostic.label("not defined before its use"),
             };
-            // Explain a list such as `[ name[shape] ]`, or a dict in a list that contains `name[shape]` or the
-            // like.
+            // Explain a list such as `[ name[shape] ]`, and the same mistake in a dict that is a
+            // list element.
             if is_bare_list {
                 diagnostic.help("did you mean `name = datatype[shape]`?")
             } else {

@@ -25,7 +25,7 @@ const MAX_CALLS: u32 = 400;
 pub(super) enum Factor {
     /// A dimension: the position of its parameter among the function arguments, and its suffix.
     Dim(usize, i32),
-    /// A term, by its number.
+    /// The number of a term.
     Term(u32),
 }
 
@@ -130,7 +130,7 @@ fn checked(number: Option<u64>) -> Result<u64> {
         .ok_or_else(|| Trouble::Is(Code::Overflow, "the address is above 2^63-1".to_owned()).into())
 }
 
-/// All distinct terms.
+/// All terms, without duplicates.
 #[derive(Default)]
 pub(super) struct Terms {
     list: Vec<Known>,

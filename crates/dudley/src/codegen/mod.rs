@@ -134,7 +134,7 @@ struct Listed {
     nbytes: Option<Sum>,
 }
 
-/// Collects the stored items, parameters and members.
+/// A collector for the stored items, parameters and members that get functions.
 struct Lister<'l> {
     measure: Measure<'l, Sums>,
     given: Vec<ParamId>,

@@ -143,7 +143,7 @@ impl Taken {
     }
 }
 
-/// Prints the functions.
+/// A printer for the generated functions.
 pub(super) struct Printer<'t> {
     language: Language,
     terms: &'t Terms,

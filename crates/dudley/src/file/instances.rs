@@ -30,7 +30,7 @@ pub struct Instance<'f> {
 }
 
 impl File {
-    /// Returns the instances of a struct, which may differ in size (ragged data).
+    /// Returns the instances of the struct at a path. They may differ in size (ragged data).
     ///
     /// ```
     /// use dudley::{File, Layout};

@@ -31,7 +31,7 @@ pub struct List<'f> {
 }
 
 impl File {
-    /// Returns the elements of a list.
+    /// Returns the elements of the list at a path.
     ///
     /// # Errors
     ///

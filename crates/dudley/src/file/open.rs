@@ -109,7 +109,7 @@ impl OpenOptions {
         self
     }
 
-    /// Opens a file.
+    /// Opens the file at a path.
     ///
     /// # Errors
     ///

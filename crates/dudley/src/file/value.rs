@@ -21,7 +21,8 @@ use crate::place::{
 };
 use crate::signature::Signature;
 
-/// A view of an array in a file. Creating it or [slicing](array::Array::slice) it reads no elements.
+/// A view of an array in a file. Neither creating nor [slicing](array::Array::slice) a view reads
+/// elements.
 ///
 /// ```
 /// use dudley::array::Slice;
@@ -210,7 +211,7 @@ impl File {
         &self.resolved().layout
     }
 
-    /// Returns the signature if this is a native file.
+    /// Returns the signature if this is a native file, otherwise `None`.
     pub fn signature(&self) -> Option<Signature> {
         self.signature
     }

@@ -85,7 +85,7 @@ impl Compress for Png {
             ::png::ColorType::Grayscale => 1,
             ::png::ColorType::Rgb => 3,
             other => {
-                let message = format!("it is {other:?}, expected grey or three colours");
+                let message = format!("the colour type is {other:?}, expected grey or RGB");
                 return Err(FilterError::new(message));
             }
         };

@@ -140,7 +140,7 @@ pub trait Reference: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Fails if the item has no number. For the filter `ref`, this is only the case for the root.
+    /// Fails if the item has no number. With the filter `ref`, only the root has no number.
     fn encode(&self, item: Option<ItemId>, layout: &Layout) -> Result<i64, FilterError>;
 }
 

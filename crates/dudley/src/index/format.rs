@@ -25,7 +25,7 @@
 //! | | | the path strings, in the same order: the index ends here |
 //! | | | the layout text, up to the end of the file |
 //!
-//! A row:
+//! The fields of a row:
 //!
 //! | offset | size | field |
 //! |---|---|---|

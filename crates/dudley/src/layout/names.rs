@@ -30,7 +30,7 @@ pub(crate) struct Names {
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     hash: u32,
-    /// [`NameId::NONE`] if the slot is empty.
+    /// The id of the name, or [`NameId::NONE`] if the slot is empty.
     id: NameId,
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn index(at: usize) -> u32 {
 /// meaning in only one scope, so the first scope of each name is stored in a table indexed by name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
-    /// The first scope of each name, and one plus the meaning of the name in this scope.
+    /// The first scope of each name, and the meaning of the name in this scope plus one.
     first: Vec<(u32, Option<NonZeroU32>)>,
     more: HashMap<(u32, NameId), u32>,
 }

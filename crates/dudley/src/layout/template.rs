@@ -22,7 +22,7 @@ impl Obstacle {
         match self {
             Self::ExplicitAddress => "it has an explicit address",
             Self::Compressed => "it is compressed",
-            Self::Indeterminate => "its size depends on what is stored in it",
+            Self::Indeterminate => "its size depends on the values stored in it",
             Self::OutsideSummary => "it is stored outside of the summary",
         }
     }
@@ -32,7 +32,7 @@ impl Obstacle {
         match self {
             Self::ExplicitAddress => "an address is explicit",
             Self::Compressed => "data is compressed",
-            Self::Indeterminate => "the size of a struct depends on what is stored in it",
+            Self::Indeterminate => "the size of a struct depends on the values stored in it",
             Self::OutsideSummary => "a parameter outside of the summary is stored",
         }
     }

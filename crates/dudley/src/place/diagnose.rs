@@ -187,7 +187,7 @@ fn unknown(layout: &Layout, row: Row) -> Diagnostic {
     let path = short_path(layout, row.subject());
     let message = format!("the address of `{path}` depends on the stream");
     Diagnostic::new(Code::UnknownAddress, layout.span(row.subject()), message)
-        .help("an explicit `@` address determines this address and those after it")
+        .help("an explicit `@` address would determine this address and the addresses after it")
 }
 
 fn overlap(layout: &Layout, one: Row, other: Row) -> Diagnostic {

@@ -270,8 +270,8 @@ struct Seen {
     shape: Vec<u64>,
     dtype: String,
     filter: Option<String>,
-    /// A hash of all rows and members since the last known address. It replaces an address that depends on the
-    /// stream.
+    /// A hash of all rows and members since the last known address. It is compared instead of an
+    /// address that depends on the stream.
     since: u64,
 }
 

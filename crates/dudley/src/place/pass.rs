@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::layout::Scope as ParamScope;
 use crate::layout::{Declaration, ItemId, Layout, Param, Subject};
 
-/// The state of the pass: the cursor, and the rows collected so far.
+/// The state of a pass over the declarations: the cursor, and the rows collected so far.
 pub(crate) struct Pass<'r> {
     measure: Measure<'r>,
     layout: &'r Layout,

@@ -93,7 +93,7 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         self.inputs.default_order(&self.layout)
     }
 
-    /// Returns the layout.
+    /// Returns the layout whose addresses are computed.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }

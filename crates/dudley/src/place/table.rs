@@ -101,7 +101,7 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
         Self { layout, order, rows, end, values, complex_align, tail_padding }
     }
 
-    /// Returns the layout.
+    /// Returns the layout whose addresses are in the table.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }

@@ -282,7 +282,7 @@ impl Parser<'_> {
     pub(super) fn too_small(&mut self, span: Span) -> Parsed {
         let message = format!("`{}` is below -1", short(self.text_at(span)));
         let diagnostic = Diagnostic::new(Code::LiteralTooSmall, span, message)
-            .help("0 means no data, -1 removes the dimension");
+            .help("0 means no data, and -1 removes the dimension");
         go_on(self.report(diagnostic))
     }
 

@@ -46,10 +46,10 @@ impl Deref for Packed<'_> {
 }
 
 impl Writer<'_> {
-    /// Puts numbers at a path, in C order. Paths have the same form as for
-    /// [`File::get`](crate::File::get). Numbers are converted to the type in the file. Floats are
-    /// rounded to its precision, but a number that is out of range, or a fraction for an integer
-    /// type, is an error.
+    /// Puts numbers at a path. `elements` contains the numbers in C order. Paths have the same form
+    /// as for [`File::get`](crate::File::get). Numbers are converted to the type in the file.
+    /// Floats are rounded to its precision, but a number that is out of range, or a fraction for an
+    /// integer type, is an error.
     ///
     /// Numbers that need no conversion are written without being copied, unless the file is written in one pass
     /// and earlier data is still missing. [`put_vec`](Self::put_vec) avoids the copy in this case.
@@ -114,7 +114,7 @@ impl Writer<'_> {
         self.put_packed(path, place, &datatype, packed)
     }
 
-    /// Puts strings at a path, in C order.
+    /// Puts strings at a path. `texts` contains the strings in C order.
     ///
     /// # Errors
     ///

@@ -25,7 +25,7 @@ pub(super) struct Identity {
     order: Order,
     /// The offset of the end of the data in each file.
     ends: Vec<u64>,
-    /// The last appended layout found not to contradict the layout of the family.
+    /// The last appended layout that did not contradict the layout of the family.
     accepted: Mutex<Arc<[u8]>>,
 }
 

@@ -57,7 +57,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// Parses a template.
+    /// Parses a layout, and creates a template from it.
     ///
     /// # Errors
     ///
