@@ -385,7 +385,7 @@ impl Checker<'_> {
         reserve(&mut layout.spans.items, items);
         reserve(&mut layout.declarations, items);
         // Fewer entries may be needed, because equal arrays share an entry. The surplus costs
-        // nothing, because the system provides memory only once it is written to.
+        // nothing, because the system provides only the memory that is written to.
         reserve(&mut layout.data, data);
         reserve(&mut layout.dims, dims);
     }

@@ -29,8 +29,8 @@ struct State {
     answered: usize,
 }
 
-/// The length of a file, and all reads from it with their results. Code that uses only these
-/// behaves the same for every file with the same length and the same results.
+/// The length of a file, and all reads from it with their results. Code that uses only this
+/// information behaves the same for every file with the same length and the same results.
 pub(super) struct Answers {
     len: u64,
     answers: Vec<(u64, Vec<u8>)>,

@@ -39,7 +39,7 @@ impl VerifyOptions {
     }
 
     /// Checks a layout and its addresses. If the layout is appended to a native file, `native`
-    /// contains the file and the offset of the end of its data.
+    /// contains the file and the offset at which its data ends.
     fn report(&self, source: Arc<Source>, native: Option<(&dyn ReadAt, u64)>) -> VerifyReport {
         let parsed = self.parse.parse_source(Arc::clone(&source));
         let (layout, mut diagnostics) = match parsed {

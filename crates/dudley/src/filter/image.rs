@@ -59,8 +59,8 @@ impl Image {
         Ok(Self { width, height, channels, bytes })
     }
 
-    /// Fails unless the image found in the stored bytes has the declared size, channels and sample
-    /// size.
+    /// Fails unless the image found in the stored bytes matches the declared image in size, number
+    /// of channels and bytes per sample.
     pub(super) fn expect(self, found: Self) -> Result<(), FilterError> {
         if found == self {
             return Ok(());

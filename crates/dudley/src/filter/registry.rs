@@ -195,7 +195,7 @@ impl FilterRegistry {
     }
 
     /// Decodes an array. Fails if no filter has this name, if the filter does not support the
-    /// array, or unless the result has exactly the declared size.
+    /// array, or if the result does not have exactly the declared size.
     pub(crate) fn decode(
         &self,
         name: &str,
