@@ -137,7 +137,7 @@ pub enum ErrorKind {
     NoLayoutFor {
         /// The path of the part in the file.
         path: String,
-        /// The reason why a layout cannot describe this part.
+        /// The reason why a layout cannot describe this part of the file.
         reason: String,
     },
     /// A compressed array cannot be decoded or encoded.

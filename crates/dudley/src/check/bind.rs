@@ -18,8 +18,8 @@ const LOOK_UPS_PER_BYTE: usize = 64;
 /// The most recent bindings of the free names of each type, and the work done to find parameters.
 #[derive(Default)]
 pub(super) struct Bound {
-    /// The bindings from the last use of each type. If the type was used in a dict, they are stored
-    /// with the dict and the number of parameters that were declared at that time.
+    /// The bindings from the last use of each type. If the type was used in a dict, the bindings
+    /// are stored with the dict and the number of parameters that were declared at that time.
     last_bindings: HashMap<TypeId, (Run, Option<(ItemId, usize)>)>,
     /// The number of dicts and lists examined for parameters so far.
     looked_at: usize,

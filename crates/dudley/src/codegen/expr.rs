@@ -25,7 +25,7 @@ const MAX_CALLS: u32 = 400;
 pub(super) enum Factor {
     /// A dimension: the position of its parameter among the function arguments, and its suffix.
     Dim(usize, i32),
-    /// The number of a term.
+    /// A term, given by its number in [`Terms`].
     Term(u32),
 }
 

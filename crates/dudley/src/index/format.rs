@@ -29,7 +29,7 @@
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 8 | address if data begins at 0; all ones if it is unknown without the stream |
+//! | 0 | 8 | address if data begins at 0; all ones if the address depends on the stream |
 //! | 8 | 8 | address if data begins at 16 |
 //! | 16 | 8 | size of an element in bytes; all ones if it depends on the stream |
 //! | 24 | 8 | explicit address, or alignment |
