@@ -305,7 +305,8 @@ impl fmt::Display for ErrorKind {
                 write!(f, "`{path}` cannot be read as an array: {reason}")
             }
             Self::NoLayout { is_native: true } => f.write_str(
-                "the layout of this native file is in another file, usually with the extension .dud: provide it",
+                "this native file has no appended layout: provide the file that contains its layout, usually with \
+                 the extension .dud",
             ),
             Self::NoLayout { is_native: false } => f.write_str(
                 "not a native file with a layout at its end: provide a layout",

@@ -50,7 +50,7 @@ pub use binio::{Bytes, ReadAt};
 pub mod language {
     #![allow(
         rustdoc::invalid_codeblock_attributes,
-        reason = "the language of a code block is followed by the values with which it is tested"
+        reason = "the attributes of a code block state how to test it, as in `dudley,N=3`"
     )]
     #![doc = include_str!("../LANGUAGE.md")]
 }

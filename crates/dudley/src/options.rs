@@ -21,8 +21,9 @@ binio::limits! {
         max_dims: u32 = 255;
         /// Maximum number of free names in a struct type. Default: 255.
         max_free_names: u32 = 255;
-        /// Maximum number of bindings, in total for all uses of types. Each use of a type binds
-        /// each of its free names. Default: 16 million.
+        /// Maximum number of bindings in a layout. Each use of a type binds each of its free names,
+        /// but bindings that equal those of the previous use are shared and count once. Default: 16
+        /// million.
         max_bindings: u32 = 1 << 24;
         /// Maximum number of struct fields that are visited or listed when addresses are computed. Default: 268
         /// million. Computing an address table never visits more than 4 million fields, plus 16 for each byte

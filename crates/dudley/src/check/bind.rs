@@ -10,8 +10,9 @@ use crate::layout::names::index;
 use crate::layout::{Binding, ItemId, NameId, ParamId, Run, Scope, TypeId};
 use crate::source::Span;
 
-/// Maximum number of dicts and lists to examine for parameters. Each byte of the text allows
-/// `LOOK_UPS_PER_BYTE` more, which is enough for one-letter dimensions at the default nesting limit.
+/// Maximum number of dicts and lists to examine when looking up parameters, in addition to
+/// `LOOK_UPS_PER_BYTE` for each byte of the text. Even a one-letter dimension takes two bytes with
+/// its comma, which allows 128 enclosing dicts, the default nesting limit.
 const LOOK_UPS: usize = 1 << 22;
 const LOOK_UPS_PER_BYTE: usize = 64;
 

@@ -156,7 +156,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Reports a layout with a summary block whose addresses depend on more than the summary.
+    /// Reports a layout that has a summary block, but whose addresses the summary alone does not
+    /// determine.
     fn check_template(&mut self) {
         if self.layout.summary.is_none() {
             return;

@@ -32,8 +32,8 @@ use format::{HEADER_LEN, Header, PAGE_LEN, SUM_LEN, Stamp, check_sum};
 use locate::invalid;
 
 /// A compiled layout (`.dudx`). It contains addresses sorted by path, and the layout text from
-/// which the addresses were computed. One of 100,000 arrays is found in microseconds, without
-/// parsing the text.
+/// which the addresses were computed. Finding an array among 100,000 takes microseconds and does
+/// not require parsing the text.
 ///
 /// ```
 /// use dudley::index::CompiledLayout;

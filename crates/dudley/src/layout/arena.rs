@@ -251,8 +251,8 @@ impl Layout {
         &self.filters[id.index()]
     }
 
-    /// Returns the number of parameters, including parameters of structs and of the struct type of the
-    /// summary.
+    /// Returns the number of parameters, including those declared in structs and in the struct type
+    /// that represents the summary.
     pub fn param_count(&self) -> usize {
         self.params.len()
     }

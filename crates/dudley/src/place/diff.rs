@@ -31,7 +31,8 @@ const MAX_BYTES: usize = 1 << 24;
 /// fields.
 const STEPS: u32 = 1 << 18;
 
-/// If more rows than this have been compared, only the first three sets of values are used.
+/// After comparing more rows than this, the remaining sets of values are skipped, but at least three
+/// are used.
 const ENOUGH_ROWS: usize = 1 << 18;
 
 /// The kind of a change to an array or stored parameter.
@@ -145,8 +146,8 @@ impl fmt::Display for Change {
 ///
 /// # Errors
 ///
-/// Fails in the same cases as [`Resolver::table`](crate::Resolver::table) if there is no set of values for
-/// which the addresses of both layouts can be found.
+/// Returns the error of [`Resolver::table`](crate::Resolver::table) if the addresses of the two layouts cannot be
+/// computed for any set of values.
 pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<Comparison, Error> {
     diff_in(before, after, values, Order::Little)
 }

@@ -219,9 +219,9 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         self.scope.element_in(self.facts.sizes(), self.layout, data, frame, |_| ())
     }
 
-    /// Returns the offset and size of a member that follows `cursor`. The offset and `cursor` count
-    /// from `base`, the address of the instance. The values of the struct's free names begin at
-    /// `frame`. Calls `visit` with the member.
+    /// Returns the offset and size of a member that follows `cursor`. Both `cursor` and the returned
+    /// offset are relative to `base`, the address of the instance. The values of the struct's free
+    /// names begin at `frame`. Calls `visit` with the member.
     fn member(
         &mut self,
         id: MemberId,

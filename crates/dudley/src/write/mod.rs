@@ -7,7 +7,7 @@
 //! | `put` | putting elements, strings and arrays at a path |
 //! | `target` | the row that a path leads to, and the offsets of the elements in this row |
 //! | `convert` | conversion of elements from one type to another |
-//! | `missing` | the paths of data that has not been put |
+//! | `missing` | the paths of data that has not been written |
 //! | `references` | references to items |
 //! | `extend`, `patch` | adding data to a native file; replacing values in any file |
 
