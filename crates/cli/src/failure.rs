@@ -22,7 +22,7 @@ pub(crate) struct Failure {
     error: Box<dyn Error + Send + Sync>,
     /// The format of the file, if known.
     format: Option<&'static str>,
-    /// The kind of compressed file, if the file must be decompressed first.
+    /// A phrase such as "a gzip file", if the file must be decompressed first.
     compressed: Option<&'static str>,
     is_bad_data: bool,
 }
@@ -77,14 +77,14 @@ impl Failure {
         self
     }
 
-    /// Makes the exit status 2 even if the cause is bad data. Some commands use status 1 for
-    /// another result, such as differences.
+    /// Makes the exit status 2 even if the cause is bad data, for commands such as `diff`, where
+    /// status 1 has another meaning.
     pub(crate) fn fatal(self) -> Self {
         Self { is_bad_data: false, ..self }
     }
 
-    /// Prints the failure on standard error, and a hint if there is one. Errors in a layout are shown with the
-    /// lines that contain them.
+    /// Prints the failure on standard error, and a hint if there is one. Errors in a layout are
+    /// shown with the lines that contain them.
     pub(crate) fn show(&self, output: Output) {
         match self.layout_errors() {
             Some(errors) => show_text(|color| errors.render(color)),
@@ -95,7 +95,7 @@ impl Failure {
         }
     }
 
-    /// Returns a sentence that suggests a command or an option, if one can help.
+    /// Returns a sentence that suggests a command or an option, or `None` if no hint is known.
     fn hint(&self) -> Option<&'static str> {
         if self.compressed.is_some() { None } else { hint::of(&*self.error) }
     }
@@ -114,7 +114,7 @@ impl Failure {
         }
     }
 
-    /// Returns the errors in a Dudley layout, if they are the cause.
+    /// Returns the errors in a Dudley layout, if they caused the failure.
     fn layout_errors(&self) -> Option<&dudley::diagnostic::Diagnostics> {
         self.error.downcast_ref::<dudley::Error>().and_then(dudley::Error::diagnostics)
     }
@@ -124,8 +124,8 @@ impl Failure {
         if self.is_bad_data { Verdict::Found } else { Verdict::Failed }
     }
 
-    /// Returns `true` if the reader of standard output has closed it, like `head` after a few
-    /// lines. This does not count as a failure.
+    /// Returns `true` if the program that reads standard output has closed the pipe, as `head` does
+    /// after a few lines. This does not count as a failure.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         let error = self.error.downcast_ref::<io::Error>();
         error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)

@@ -64,7 +64,8 @@ const EXIT_STATUS_OF_DIFF: &[&str] = &[
 /// The exit statuses of `blpk`, which are the same as in the original program.
 const EXIT_STATUS_OF_BLPK: &[&str] = &["0  success", "1  error", "2  an option is invalid"];
 
-/// Returns the command line, with the headings and sections that this module adds.
+/// Returns the definition of the command line, with the headings and sections that this module
+/// adds.
 pub(crate) fn command() -> Command {
     described(Arguments::command().arg(color::argument()), "")
 }
@@ -86,8 +87,8 @@ fn described(command: Command, path: &str) -> Command {
 fn described_argument(mut argument: Arg, path: &str) -> Arg {
     let id = argument.get_id().as_str().to_owned();
     let heading = HEADINGS.iter().find(|(_, ids)| ids.contains(&id.as_str()));
-    // These commands name something new. In all other commands, `--name` selects an existing
-    // archive, so it is an option for reading.
+    // With these two commands, `--name` gives a name to something new. With all others, it selects
+    // an existing archive, so it is listed under "Reading".
     let is_own_name = id == "name" && matches!(path, "dudley from-numpy" | "flux put");
     if let (Some((heading, _)), false) = (heading, argument.is_positional() || is_own_name) {
         argument = argument.help_heading(*heading);
@@ -158,8 +159,8 @@ mod tests {
         all
     }
 
-    /// Splits a command line into words, keeping quoted words whole. Skips environment variables, redirections,
-    /// and all but the last command of a pipe.
+    /// Splits a command line into words, without splitting quoted words. Skips environment
+    /// variables, redirections, and all but the last command of a pipeline.
     fn words(line: &str) -> Vec<String> {
         let line = line.rsplit(" | ").next().unwrap_or(line);
         let line = line.split(" > ").next().unwrap_or(line);

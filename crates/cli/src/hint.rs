@@ -1,4 +1,5 @@
-//! Hints for library errors. They suggest commands and options, which the libraries do not know.
+//! Hints that are printed after library errors. They suggest commands and options of this program,
+//! so they cannot be part of the libraries' own messages.
 
 use std::error::Error;
 
@@ -30,7 +31,8 @@ const FLUX_LINT: &str =
 const FLUX_MAX_SIZE: &str = "`--max-size SIZE` of `extract` and `pack` raises the limit";
 const FLUX_STORE: &str = "`--store STORE` sets the store that contains the blobs";
 
-/// Returns a sentence that suggests a command or an option, if one can help with this error.
+/// Returns a sentence that suggests a command or an option, or `None` if there is no hint for the
+/// error.
 pub(crate) fn of(error: &(dyn Error + Send + Sync + 'static)) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref::<asdf::Error>() {
         of_asdf(error.kind())

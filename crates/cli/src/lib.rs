@@ -30,7 +30,8 @@ use failure::Failure;
 use output::{Output, html, print_json};
 use probe::Format;
 
-/// The outcome of a command, from best to worst, which determines its exit status.
+/// The outcome of a command, which determines its exit status. The variants are ordered from best
+/// to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     /// The command succeeded.

@@ -61,7 +61,7 @@ fn page(man: &Man, command: &Command) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
-    // Print the usage in the form of `--help`, because the options are listed below.
+    // Print the short usage of `--help`, because the options are listed below.
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").trim();
     let mut roff = Roff::new();
@@ -72,7 +72,7 @@ fn page(man: &Man, command: &Command) -> io::Result<Vec<u8>> {
     if command.has_subcommands() {
         man.render_subcommands_section(&mut page)?;
     }
-    // Print the sections that follow the options in the same form as `--help`.
+    // Print the examples and exit statuses in the same form as `--help`.
     let mut roff = Roff::new();
     let after = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     for line in after.lines() {

@@ -1,5 +1,5 @@
-//! Detecting the format of a file from its content. Only Dudley layouts, which may be any text, are detected by
-//! file name.
+//! Detecting the format of a file from its content. Dudley layouts, which may be any text, are
+//! detected by file name instead.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -24,8 +24,8 @@ pub(crate) enum Format {
     Flux,
 }
 
-/// The first bytes of the files of each format. A Flux archive is not listed: it is JSON, either an array or
-/// objects.
+/// The first bytes of ASDF and Bloscpack files. Native Dudley files are detected by
+/// [`is_native_dudley`], and Flux archives by the `[` or `{` at the beginning of their JSON.
 const BEGINNINGS: &[(&[u8], Format)] = &[(b"#ASDF", Format::Asdf), (b"blpk", Format::Bloscpack)];
 
 /// Returns the given format, or else detects the format of a file, or of standard input for "-".
@@ -45,7 +45,7 @@ pub(crate) fn format(path: &Path, given: Option<Format>) -> Result<Format, Failu
     };
     let mut head = Vec::new();
     file.take(64).read_to_end(&mut head).map_err(fail)?;
-    // A layout may be any text, and may begin like JSON.
+    // Check the name before the content, because a layout may begin like JSON.
     if path.extension().is_some_and(|extension| extension == "dud") {
         return Ok(Format::Dudley);
     }
@@ -61,8 +61,8 @@ fn unknown(head: &[u8]) -> String {
     )
 }
 
-/// Returns `true` if a file begins with the signature of a native Dudley file. A transfer in text mode may have
-/// cleared the first bit.
+/// Returns `true` if a file begins with the signature of a native Dudley file. Also accepts `0d` as
+/// the first byte, because a transfer as 7-bit text clears the highest bit of `8d`.
 pub(crate) fn is_native_dudley(head: &[u8]) -> bool {
     matches!(head, [0x8d | 0x0d, b'<' | b'>', b'B', b'D', ..])
 }

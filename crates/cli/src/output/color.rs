@@ -1,11 +1,11 @@
-//! `--color`, which is evaluated before the arguments are parsed, because it also applies to help and to errors
-//! in the arguments.
+//! The option `--color`. It is evaluated before the other arguments are parsed, because it also
+//! applies to the help and to errors in the arguments.
 
 use std::ffi::OsString;
 
 use clap::{Arg, ColorChoice, value_parser};
 
-/// Returns the definition of the option.
+/// Returns the definition of `--color`.
 pub(crate) fn argument() -> Arg {
     Arg::new("color")
         .long("color")
@@ -15,7 +15,7 @@ pub(crate) fn argument() -> Arg {
         .help("When to use colours [default: on a terminal, unless NO_COLOR is set]")
 }
 
-/// Finds the option in the arguments and applies it to all output.
+/// Finds `--color` in the arguments and applies it to all output.
 pub(crate) fn apply(arguments: impl Iterator<Item = OsString>) {
     let arguments: Vec<String> = arguments.filter_map(|one| one.into_string().ok()).collect();
     let value =

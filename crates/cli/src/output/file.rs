@@ -38,7 +38,7 @@ impl OutputFile {
         Ok(Self { path: path.to_owned(), replace, file })
     }
 
-    /// Returns the file, for writing by position.
+    /// Returns the temporary file, for writing at any offset.
     pub(crate) fn file(&mut self) -> Result<&File, Failure> {
         match &mut self.file {
             Kind::Whole(file) => file.file().map_err(|error| failure(&self.path, &error)),
@@ -46,15 +46,16 @@ impl OutputFile {
         }
     }
 
-    /// Moves the complete file to its path, or copies it to the stream. If the value is dropped
-    /// instead, nothing is left behind.
+    /// Moves the complete file to its path, or copies it to the stream. If the output is dropped
+    /// without a commit, no file is left behind.
     pub(crate) fn commit(self) -> Result<(), Failure> {
         let path = self.path.clone();
         if self.try_commit()? { Ok(()) } else { Err(exists(&path)) }
     }
 
-    /// Like [`commit`](Self::commit), but returns `false` if existing files must not be replaced and another
-    /// process has created the file in the meantime. That file is kept.
+    /// Like [`commit`](Self::commit), but returns `false` if existing files must not be replaced
+    /// and another process has created the file in the meantime. The file of the other process is
+    /// kept.
     pub(crate) fn try_commit(self) -> Result<bool, Failure> {
         let Self { path, replace, file } = self;
         match file {
@@ -97,16 +98,16 @@ pub(crate) fn check(path: &Path, replace: bool) -> Result<(), Failure> {
 /// The maximum time to wait for another process that is changing a file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Locks an existing file that the command will replace, and rolls back an interrupted change of
-/// it. Acquire the lock before the inputs are read, and hold it until the output is in place. Then
-/// no change by another process is lost, even if the output is also one of the inputs.
+/// Locks an existing file that the command will replace, and rolls back an interrupted change to
+/// the file. If the lock is acquired before the inputs are read, and held until the output is in
+/// place, no change by another process is lost, even if the output is also one of the inputs.
 pub(crate) fn lock(path: &Path, replace: bool) -> Result<Option<FileLock>, Failure> {
-    // Anything but a file is rejected later, and so is a file that must not be replaced.
+    // Anything but a regular file is rejected later, and so is a file that must not be replaced.
     if !replace || is_standard(path) || !path.is_file() {
         return Ok(None);
     }
     let lock = match FileLock::acquire_within(path, PATIENCE) {
-        // A file that cannot be opened cannot be an input either.
+        // No lock is needed: a file that cannot be opened cannot be one of the inputs either.
         Err(error) if is_denied(&error) => return Ok(None),
         lock => lock.map_err(|error| failure(path, &error))?,
     };
@@ -151,8 +152,8 @@ impl Seek for OutputFile {
     }
 }
 
-/// Writes either to a file that is created only once it is complete, or directly to a stream. `source`
-/// converts errors that are not write errors.
+/// Runs `body` with an output: either a file that is created only once it is complete, or a stream,
+/// which is written directly. `source` converts errors that are not write errors.
 pub(crate) fn write<T, E>(
     path: &Path,
     replace: bool,
@@ -167,7 +168,7 @@ pub(crate) fn write<T, E>(
     out.finish(written, source, |error| failure_of_stream(path, error))
 }
 
-/// Like [`write`], but with an output in which `body` can seek.
+/// Like [`write`], but `body` can seek in the output.
 pub(crate) fn write_file<T, E>(
     path: &Path,
     replace: bool,
@@ -186,8 +187,8 @@ pub(crate) fn is_standard(path: &Path) -> bool {
     ["-", "/dev/stdin", "/dev/stdout"].iter().any(|name| path == Path::new(name))
 }
 
-/// Returns `true` if a path is standard output, a pipe or a device, none of which can be replaced by a new
-/// file.
+/// Returns `true` if a path is standard output, a pipe or a device, none of which can be replaced
+/// by a new file.
 fn is_stream(path: &Path) -> bool {
     let is_special = |metadata: fs::Metadata| !metadata.is_file() && !metadata.is_dir();
     is_standard(path) || fs::metadata(path).is_ok_and(is_special)

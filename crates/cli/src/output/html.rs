@@ -33,7 +33,8 @@ impl Pictures {
     /// The maximum size of all thumbnails in bytes.
     const MAX_BYTES: usize = 4 << 20;
 
-    /// Adds a thumbnail of an array, if it is an image and can be read, and if there is enough space left.
+    /// Adds a thumbnail of an array, if the array is an image and can be read, and if the
+    /// thumbnails do not exceed [`MAX_BYTES`](Self::MAX_BYTES).
     pub(crate) fn add<E: From<io::Error>>(&mut self, name: String, array: &Elements<'_, E>) {
         if self.bytes >= Self::MAX_BYTES {
             return;
@@ -152,8 +153,8 @@ fn html(value: &Value) -> String {
     }
 }
 
-/// Returns a table with a row for each object and a column for each key, or `None` if the items are not objects, or
-/// have so many different keys that they do not form a table.
+/// Returns a table with a row for each object and a column for each key. Returns `None` if any item
+/// is not an object, if there are no keys, or if there are too many different keys.
 fn table(items: &[Value]) -> Option<String> {
     const MAX_COLUMNS: usize = 32;
 
@@ -181,7 +182,7 @@ fn table(items: &[Value]) -> Option<String> {
     Some(format!("<table>\n<tr><th>{heading}</th></tr>\n{}</table>", rows.concat()))
 }
 
-/// Escapes text from a file for HTML. Replaces control characters, which have no meaning there,
+/// Escapes text from a file for HTML. Replaces control characters, which have no meaning in HTML,
 /// with spaces, but keeps line ends.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -30,7 +30,8 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Prints a line on standard error. Failures are ignored, because they cannot be reported anywhere.
+    /// Prints a line on standard error. Ignores write errors, because they cannot be reported
+    /// anywhere.
     pub(crate) fn say(self, line: &impl fmt::Display) {
         self.message(Style::new(), line);
     }
@@ -40,7 +41,7 @@ impl Output {
         self.message(AnsiColor::Red.on_default().bold(), error);
     }
 
-    /// Prints a remark, which is not an error, on standard error, unless the output is quiet.
+    /// Prints a remark on standard error, unless the output is quiet. A remark is not an error.
     pub(crate) fn remark(self, line: &impl fmt::Display) {
         if !self.quiet {
             self.message(AnsiColor::Yellow.on_default().bold(), line);
@@ -69,8 +70,8 @@ impl Output {
     }
 }
 
-/// Formats diagnostics as lines. If several notes have the same code, only the first one is included, with the
-/// number of the others.
+/// Formats diagnostics as lines. If several notes have the same code, only the first note is
+/// included, followed by the number of further notes.
 pub(crate) fn diagnostic_lines<C: Code>(diagnostics: &[Diagnostic<C>]) -> Vec<String> {
     let is_same = |a: &Diagnostic<C>, b: &Diagnostic<C>| {
         a.severity == Severity::Note && (b.severity, b.code) == (a.severity, a.code)
@@ -94,7 +95,7 @@ pub(crate) fn diagnostic_lines<C: Code>(diagnostics: &[Diagnostic<C>]) -> Vec<St
     lines
 }
 
-/// Prints text on standard error unchanged. `render` returns the text, with colours if its argument
+/// Prints text unchanged on standard error. `render` returns the text, with colours if its argument
 /// is `true`.
 pub(crate) fn show_text(render: impl FnOnce(bool) -> String) {
     let has_color = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
@@ -104,13 +105,13 @@ pub(crate) fn show_text(render: impl FnOnce(bool) -> String) {
     }
 }
 
-/// Prints a finding about a file on standard output. If the finding begins with a severity, this is
-/// printed in colour.
+/// Prints a finding about a file on standard output. If the finding begins with a severity, the
+/// severity is printed in colour.
 pub(crate) fn print_found(file: &impl fmt::Display, found: &impl fmt::Display) -> io::Result<()> {
     write_found(&mut anstream::stdout().lock(), file, found)
 }
 
-/// Like [`print_found`], but writes to `out`, which must either show or remove colours.
+/// Like [`print_found`], but writes to `out`, which must either support or remove colour codes.
 pub(crate) fn write_found(
     out: &mut dyn Write,
     file: &impl fmt::Display,
@@ -130,8 +131,8 @@ pub(crate) fn write_found(
     writeln!(out, "{file}: {style}{severity}{style:#}{rest}")
 }
 
-/// Returns standard output for text from a file. On a terminal, control characters are escaped, except for line
-/// ends and tabs.
+/// Returns a writer to standard output for text from a file. On a terminal, control characters are
+/// escaped, except for line ends and tabs.
 pub(crate) fn text_out() -> Printable<BufWriter<io::StdoutLock<'static>>> {
     let out = io::stdout();
     let is_escaped = out.is_terminal();
@@ -142,7 +143,8 @@ pub(crate) fn text_out() -> Printable<BufWriter<io::StdoutLock<'static>>> {
 pub(crate) struct Printable<W> {
     out: W,
     is_escaped: bool,
-    /// Whether the byte C2, with which U+0080 to U+009F begin, was received but not yet written.
+    /// Whether the last byte received was C2, the first byte of U+0080 to U+009F. It is written
+    /// together with the next byte.
     has_lead: bool,
 }
 
@@ -178,14 +180,14 @@ impl<W: Write> Write for Printable<W> {
     }
 }
 
-/// Replaces control characters with spaces, so that text from a file fits on one line of a terminal. Names in a
-/// file may contain line ends, and escape sequences that move the cursor.
+/// Replaces control characters with spaces, so that text from a file fits on one line of a
+/// terminal. Names in a file may contain line ends, and escape sequences that move the cursor.
 pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// A writer that keeps its own error. This distinguishes errors in writing the output from errors
-/// in the file that is being read.
+/// A writer that stores its last error, so that errors in writing the output can be distinguished
+/// from errors in the file that is being read.
 pub(crate) struct Sink<W> {
     inner: W,
     failed: Option<io::Error>,
@@ -196,8 +198,8 @@ impl<W: Write> Sink<W> {
         Self { inner, failed: None }
     }
 
-    /// Returns the outcome of writing data from a file. `target` converts errors of this output, and `source`
-    /// converts all others.
+    /// Returns the result of writing data from a file, after flushing the output. `target` converts
+    /// write errors of the output, and `source` converts all other errors.
     pub(crate) fn finish<T, E>(
         &mut self,
         written: Result<T, E>,
@@ -215,7 +217,8 @@ impl<W: Write> Sink<W> {
         self.inner
     }
 
-    /// Takes the error from writing to the output, if there was one.
+    /// Removes and returns the error from writing to the output, or returns `None` if writing did
+    /// not fail.
     pub(crate) fn failed(&mut self) -> Option<io::Error> {
         self.failed.take()
     }
@@ -268,7 +271,8 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// Aligns text in columns, to the right where `right` is `true`. The first row is the heading.
+/// Formats rows as a table with aligned columns. A column is aligned to the right if its value in
+/// `right` is `true`, and to the left otherwise.
 pub(crate) fn table(rows: &[Vec<String>], right: &[bool]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

@@ -1,4 +1,4 @@
-//! Writing the elements of an array to standard output, or an array to a file, in the requested form.
+//! Writing the elements of an array to standard output or to a file, in the requested form.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
@@ -20,18 +20,19 @@ pub(crate) struct Elements<'a, E> {
     pub(crate) write: &'a dyn Fn(&mut dyn Write, PrintStyle) -> Result<(), E>,
     /// Writes the first and last elements, like numpy for large arrays.
     pub(crate) write_summary: &'a dyn Fn(&mut dyn Write) -> Result<(), E>,
-    /// Writes a part of the array as a `.npy` file: first the header, then the elements in pieces. Without slices,
-    /// the part is the whole array.
+    /// Writes the selected part of the array as a `.npy` file: first the header, then the elements
+    /// in pieces. Without slices, writes the whole array.
     pub(crate) write_npy: &'a WritePart<'a, E>,
-    /// Returns a flag for each element of a part, in C order, that is `true` if the element is
+    /// Returns a flag for each selected element, in C order, that is `true` if the element is
     /// missing. Returns `None` if no element is missing.
     pub(crate) missing: &'a Missing<'a, E>,
 }
 
 impl<E: From<io::Error>> Elements<'_, E> {
-    /// Writes the array to the requested output. As text, each line contains the elements along the last axis,
-    /// planes are separated by an empty line, and missing elements are `--`. As JSON, the array is
-    /// `{"dtype", "shape", "values"}`, and missing elements are `null`.
+    /// Writes the array to the requested output. In text, each line contains the elements along
+    /// the last axis, planes are separated by an empty line, and missing elements are `--`. In
+    /// JSON, the array is an object with `dtype`, `shape` and `values`, and missing elements are
+    /// `null`.
     pub(crate) fn write(
         &self,
         request: &GetRequest,
@@ -82,7 +83,8 @@ impl<E: From<io::Error>> Elements<'_, E> {
     }
 }
 
-/// A writer that puts a prefix before the first bytes, so that nothing is printed if writing fails immediately.
+/// A writer that writes a prefix just before the first bytes, so that nothing is printed if the
+/// first write never happens.
 struct Prefixed<'w> {
     prefix: Option<String>,
     out: &'w mut dyn Write,
@@ -101,7 +103,8 @@ impl Write for Prefixed<'_> {
     }
 }
 
-/// A writer that removes the header of a `.npy` file, which is the first piece written, and keeps the elements.
+/// A writer that drops the header of a `.npy` file, which must be written by the first call, and
+/// passes on the elements.
 struct Raw<'w> {
     out: &'w mut dyn Write,
     is_past_header: bool,

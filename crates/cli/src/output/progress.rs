@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// The time after which the bar appears.
+/// The time after which the progress bar appears.
 const DELAY: Duration = Duration::from_secs(1);
 
-/// Counts the bytes processed. Prints nothing during the first second, and never if standard error
-/// is not a terminal or the output is quiet.
+/// A counter of processed bytes, shown as a progress bar after the first second. Nothing is shown
+/// if standard error is not a terminal, or if the output is quiet.
 pub(crate) struct Progress {
     bar: ProgressBar,
     begin: Instant,
@@ -21,7 +21,7 @@ impl Progress {
         Self::with(Some(bytes), "{bar:32} {bytes}/{total_bytes} {bytes_per_sec} {eta}", quiet)
     }
 
-    /// Returns a bar for work of unknown length.
+    /// Returns a counter for an unknown number of bytes.
     pub(crate) fn endless(quiet: bool) -> Self {
         Self::with(None, "{spinner} {bytes} {bytes_per_sec}", quiet)
     }

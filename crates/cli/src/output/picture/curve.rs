@@ -8,11 +8,12 @@ const LINES: usize = 4;
 /// The height of a curve in dots.
 const DOTS: usize = 4 * LINES;
 
-/// The bits of a braille character for the dots in its left and its right column, from top to
+/// The bits of a braille character for the dots in the left and in the right column, from top to
 /// bottom.
 const BITS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
-/// Draws a curve. In each column of dots, the curve extends from the smallest to the largest value.
+/// Draws a curve. Each column of dots extends from the smallest to the largest value in that
+/// column. Returns an empty string if no column has a value.
 pub(super) fn draw(curve: &Curve) -> String {
     let finite = curve.columns.iter().flatten();
     let whole =
@@ -32,7 +33,7 @@ pub(super) fn draw(curve: &Curve) -> String {
     (0..LINES).map(line).collect()
 }
 
-/// Returns the height of a value, counted in dots from the top.
+/// Returns the row of dots that shows a value, counted from the top.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -58,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_is_drawn_in_the_middle_and_nan_leaves_a_gap() {
+    fn a_constant_curve_is_drawn_in_the_middle_and_nan_leaves_a_gap() {
         let text = draw(&Curve::new(vec![7.0, 7.0, f64::NAN, f64::NAN, 7.0, 7.0], 6));
         assert_eq!(text.lines().nth(2), Some("⠉⠀⠉"));
     }

@@ -60,7 +60,7 @@ pub(crate) fn draw<E: From<io::Error>>(
     output_file::write(target, request.array.force, body, fail)
 }
 
-/// Returns a small preview of an image for an overview, or `None` if the array is not an image.
+/// Returns a small picture of an array for the overview, or `None` if the array is not an image.
 pub(crate) fn thumbnail<E: From<io::Error>>(array: &Elements<'_, E>) -> Option<Result<String, E>> {
     let Ok(Drawing::Image { rows, columns }) = Drawing::of(array) else { return None };
     let screen = Screen::of_stdout().at_most(40, 12);
@@ -68,8 +68,8 @@ pub(crate) fn thumbnail<E: From<io::Error>>(array: &Elements<'_, E>) -> Option<R
     Some(image.map(|image| image.text(&Stretch::default(), ColorMap::Grey, &screen)))
 }
 
-/// Writes an image as PNG with the default stretch, reduced to at most `max_side` pixels per side. Fails if the array
-/// cannot be read, and returns `false` if it is not an image.
+/// Writes an image as PNG with the default stretch, reduced to at most `max_side` pixels per side.
+/// Returns `false` if the array is not an image, and fails if it cannot be read.
 pub(crate) fn write_png<E: From<io::Error>>(
     array: &Elements<'_, E>,
     max_side: usize,
@@ -81,15 +81,14 @@ pub(crate) fn write_png<E: From<io::Error>>(
     Ok(true)
 }
 
-/// The way in which an array is drawn.
+/// How an array is drawn.
 enum Drawing {
     Image { rows: u64, columns: u64 },
     Curve { len: u64 },
 }
 
 impl Drawing {
-    /// Returns the way in which an array is drawn, or a sentence with the reason why it cannot be
-    /// drawn.
+    /// Decides how to draw an array. If it cannot be drawn, returns the reason as an error message.
     fn of<E>(array: &Elements<'_, E>) -> Result<Self, String> {
         let datatype = Datatype::from_json(&array.dtype).map_err(|error| error.to_string())?;
         match *array.shape {
@@ -171,7 +170,7 @@ fn curve_text<E: From<io::Error>>(
     ))
 }
 
-/// Returns a remark that only some elements were read, or an empty string if `step` is 1.
+/// Returns a remark that only every `step`-th element was read, or an empty string if `step` is 1.
 fn sampled(step: u64) -> String {
     if step == 1 { String::new() } else { format!("1 of {step} elements along each axis; ") }
 }

@@ -15,7 +15,7 @@ pub(super) struct Screen {
     pub(super) depth: Depth,
 }
 
-/// The colours that a terminal shows.
+/// The range of colours that the terminal supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
     /// 24-bit colours.
@@ -27,8 +27,8 @@ pub(super) enum Depth {
 }
 
 impl Screen {
-    /// Returns the size of the terminal, or 80 columns and 24 rows if the output is not a terminal, and the colours
-    /// according to `--color`, `NO_COLOR` and `COLORTERM`.
+    /// Returns the size of the terminal, or 80 columns and 24 rows if standard output is not a
+    /// terminal. The colours depend on `--color`, `NO_COLOR` and `COLORTERM`.
     pub(super) fn of_stdout() -> Self {
         let stdout = io::stdout();
         let (Width(columns), Height(rows)) =
@@ -48,8 +48,8 @@ impl Screen {
         Self { columns: self.columns.min(columns), rows: self.rows.min(rows), ..self }
     }
 
-    /// Returns the maximum width and height of an image. Two rows are reserved for the line below
-    /// the image and the prompt.
+    /// Returns the maximum width and height of an image in pixels. Two rows of the terminal are
+    /// reserved for the line below the image and the prompt.
     pub(super) fn pixels(&self) -> (u64, u64) {
         (self.columns as u64, 2 * self.rows.saturating_sub(2).max(1) as u64)
     }
@@ -96,7 +96,7 @@ fn shade((upper, lower): (Option<f64>, Option<f64>)) -> char {
     }
 }
 
-/// Adds a cell whose foreground is one pixel and whose background is the other.
+/// Appends a cell that shows two pixels: one as the foreground, and the other as the background.
 fn half_block(
     text: &mut String,
     upper: Option<f64>,
@@ -114,7 +114,7 @@ fn half_block(
     }
     for (layer, value) in [(38, Some(foreground)), (48, background)] {
         let Some([red, green, blue]) = value.map(|value| map.color(value)) else { continue };
-        // Writing to a string does not fail.
+        // Ignore the result: writing to a string cannot fail.
         let _ = match depth {
             Depth::True => write!(text, "\x1b[{layer};2;{red};{green};{blue}m"),
             _ => write!(text, "\x1b[{layer};5;{}m", palette([red, green, blue])),
