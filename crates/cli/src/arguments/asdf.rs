@@ -32,7 +32,7 @@ pub(crate) enum AsdfCommand {
         #[command(flatten)]
         reading: Reading,
     },
-    /// Print the tree or a part of it as an outline, as YAML, or with --json as values
+    /// Print the tree or a part of it, as an outline, as YAML or as JSON
     #[command(after_long_help = examples(&[
         "scibin asdf tree science.asdf",
         "scibin asdf tree science.asdf /meta --depth 2",
@@ -61,8 +61,8 @@ pub(crate) enum AsdfCommand {
     Get {
         #[command(flatten)]
         request: GetRequest,
-        /// Do not compare blocks with their checksums. Without this option, every block that is read as a whole
-        /// is verified, but a part (--slice) of an uncompressed block is not
+        /// Do not compare blocks with their checksums. By default, every block that is read is
+        /// verified, except an uncompressed block of which --slice reads only a part
         #[arg(long)]
         no_verify: bool,
         #[command(flatten)]
@@ -92,7 +92,7 @@ pub(crate) enum AsdfCommand {
         "scibin asdf convert a.asdf -o b.asdf --inline-below 20 --pad-tree 4096",
     ]))]
     Convert(Convert),
-    /// Set a value in the tree, or add one
+    /// Add a value to the tree, or replace an existing value
     #[command(after_long_help = examples(&[
         "scibin asdf set science.asdf /meta/gain 2.5",
         "scibin asdf set science.asdf /meta/filters/- '\"F110W\"'",
@@ -112,7 +112,7 @@ pub(crate) enum AsdfCommand {
         "scibin asdf mv science.asdf /a/b /a/c",
     ]))]
     Mv(Mv),
-    /// Add the array in a .npy file, or replace an array with it
+    /// Add the array in a .npy file to the tree, or replace an existing array with it
     #[command(after_long_help = examples(&[
         "scibin asdf import science.asdf /image/data image.npy --compress zlib",
         "scibin asdf import science.asdf /meta/matrix m.npy --inline",
@@ -133,7 +133,7 @@ pub(crate) enum AsdfCommand {
     /// Copy a file, moving each block to a separate file: OUT0000.asdf and so on
     #[command(after_long_help = examples(&["scibin asdf explode science.asdf -o exploded.asdf"]))]
     Explode(CopyRequest),
-    /// Copy a file, including the blocks in other files that its arrays use
+    /// Copy a file, and include the blocks of other files that its arrays use
     #[command(after_long_help = examples(&["scibin asdf implode exploded.asdf -o science.asdf"]))]
     Implode(CopyRequest),
     /// Check the tree against the schemas of its tags
@@ -176,13 +176,14 @@ pub(crate) enum AsdfCommand {
 pub(crate) struct HistoryRequest {
     /// The file, or "-" for standard input
     pub(crate) file: PathBuf,
-    /// Add an entry with this description, the time and this program
+    /// Add an entry with this description, the current time, and scibin as the software
     #[arg(long, value_name = "TEXT")]
     pub(crate) add: Option<String>,
-    /// With --add, write the changed file here, or to standard output for "-", and leave FILE unchanged
+    /// With --add, write the changed file to OUT, or to standard output for "-", and leave FILE
+    /// unchanged
     #[arg(long, short, value_name = "OUT", requires = "add", conflicts_with = "in_place")]
     pub(crate) output: Option<PathBuf>,
-    /// With --add, replace the output file if it exists, and change a read-only file
+    /// With --add, replace OUT if it exists, or change FILE even if it is read-only
     #[arg(long, short, alias = "overwrite", requires = "add")]
     pub(crate) force: bool,
     /// With --add, write nothing, but report what would be written
@@ -207,22 +208,24 @@ impl AsdfCommand {
 pub(crate) struct SearchRequest {
     /// The file, or "-" for standard input
     pub(crate) file: PathBuf,
-    /// Regular expression for a part of the key, or of the index in a list
+    /// Regular expression that matches part of the key, or of the index in a list
     #[arg(long, value_name = "RE")]
     pub(crate) key: Option<String>,
-    /// The value as JSON, where numbers are compared by value, or a comparison such as '>100' or '<=2.5'. A
-    /// string, or text that is not JSON, is a regular expression for a part of a scalar
+    /// The value as JSON, where 1 equals 1.0, or a comparison such as '>100' or '<=2.5'. A JSON
+    /// string, or text that is not JSON, is a regular expression that matches part of a scalar
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) value: Option<String>,
-    /// Type: str, int, float, bool, dict, list or numpy.ndarray, as in asdftool; string, integer, boolean,
-    /// mapping, sequence, array, null or timestamp; or a tag or its last parts, such as wcs or gwcs/*
+    /// Type of the node: str, int, float, bool, dict, list or numpy.ndarray, as in asdftool;
+    /// string, integer, boolean, mapping, sequence, array, null or timestamp; or a tag or its last
+    /// parts, such as wcs or gwcs/*
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) type_name: Option<String>,
-    /// Tag or its last parts, such as wcs-1.2.0 or gwcs/*; the version may be omitted
+    /// Tag of the node, or the last parts of the tag, such as wcs-1.2.0 or gwcs/*; the version may
+    /// be omitted
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
-    /// Pattern for the pointer, such as /meta/**/time_*: "*" matches any characters of a key, "**"
-    /// any keys
+    /// Pattern for the pointer, such as /meta/**/time_*: "*" matches any characters in a key, "**"
+    /// any number of keys
     #[arg(long = "pointer", value_name = "PATTERN")]
     pub(crate) pointers: Option<String>,
     #[command(flatten)]
@@ -235,18 +238,19 @@ pub(crate) struct Diff {
     pub(crate) before: PathBuf,
     /// The second file, or "-" for standard input
     pub(crate) after: PathBuf,
-    /// Numbers are equal if they differ by at most X times the number in the second file
+    /// Relative tolerance: numbers are equal if they differ by at most X times the number in the
+    /// second file, plus the absolute tolerance
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = tolerance)]
     pub(crate) rtol: f64,
-    /// Numbers are equal if they differ by at most this amount
+    /// Absolute tolerance, which is added to the relative tolerance
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = tolerance)]
     pub(crate) atol: f64,
-    /// Ignore a node and its descendants: a pointer, or a pattern such as /history or /**/date: "*"
-    /// matches any characters of a key, "**" any keys
+    /// Ignore matching nodes and their descendants. In a pattern such as /history or /**/date, "*"
+    /// matches any characters in a key, "**" any number of keys
     #[arg(long, value_name = "PATTERN")]
     pub(crate) ignore: Vec<String>,
-    /// Also compare the metadata that a library records about itself: its name and version, and its extensions
-    /// in the history
+    /// Also compare the metadata that a library records about itself: its name, its version, and
+    /// its extensions in the history
     #[arg(long)]
     pub(crate) all: bool,
     /// Print at most this many differences
@@ -266,23 +270,24 @@ pub(crate) struct New {
     /// The file to create
     #[arg(value_name = "OUT")]
     pub(crate) file: PathBuf,
-    /// The tree, or "-" for standard input; directives may be omitted [default: an empty tree]
+    /// YAML file with the tree, or "-" for standard input; the YAML directives may be omitted
+    /// [default: an empty tree]
     #[arg(long, value_name = "TREE.yaml")]
     pub(crate) tree: Option<PathBuf>,
     /// Insert the array in a .npy file at a pointer in the tree, such as /image/data=image.npy
     #[arg(long = "array", value_name = "POINTER=X.npy")]
     pub(crate) arrays: Vec<NamedArray>,
-    /// Create missing mappings and lists on the path of --array. Without this option, they are an error,
+    /// Create missing parents of the array. Without this option, missing parents are an error,
     /// because the pointer may be mistyped
     #[arg(long, short, requires = "tree")]
     pub(crate) parents: bool,
-    /// Compression of the blocks: none, lz4 or lz4f; or zlib, bzp2, zstd, blsc or blsc-chunked, which accept a
-    /// level [default: none]
+    /// Compression of the blocks: none, lz4 or lz4f; or zlib, bzp2, zstd, blsc or blsc-chunked,
+    /// which accept a level [default: none]
     #[arg(long, value_name = "CODE[:LEVEL]")]
     pub(crate) compress: Option<Compression>,
     #[command(flatten)]
     pub(crate) align: Align,
-    /// Version of the standard, which selects the versions of tags
+    /// Version of the ASDF Standard, which determines the versions of the tags
     #[arg(long, value_name = "VERSION", default_value = "1.6.0")]
     pub(crate) standard: Version,
     #[command(flatten)]
@@ -313,8 +318,8 @@ impl FromStr for NamedArray {
 pub(crate) struct Set {
     /// The file. With -o, "-" reads standard input
     pub(crate) file: PathBuf,
-    /// JSON Pointer to the value. "-" as the last part appends to a list, which is created if it
-    /// does not exist
+    /// JSON Pointer to the value. If the last part is "-", the value is appended to a list, which
+    /// is created if it does not exist
     pub(crate) pointer: String,
     /// The value as YAML, such as 2.5, [1, 2] or '"yes"'
     #[arg(value_name = "YAML", allow_hyphen_values = true)]
@@ -339,7 +344,7 @@ pub(crate) struct Rm {
 pub(crate) struct Mv {
     /// The file. With -o, "-" reads standard input
     pub(crate) file: PathBuf,
-    /// JSON Pointer to the entry
+    /// JSON Pointer to the entry to rename
     pub(crate) pointer: String,
     /// The new key, or a JSON Pointer with the new key in the same mapping, such as /meta/gain
     #[arg(value_name = "NEWKEY", allow_hyphen_values = true)]
@@ -352,14 +357,14 @@ pub(crate) struct Mv {
 pub(crate) struct Import {
     /// The file. With -o, "-" reads standard input
     pub(crate) file: PathBuf,
-    /// JSON Pointer to the array. "-" as the last part appends to a list, which is created if it
-    /// does not exist
+    /// JSON Pointer to the array. If the last part is "-", the array is appended to a list, which
+    /// is created if it does not exist
     pub(crate) pointer: String,
-    /// The array
+    /// The .npy file that contains the array
     #[arg(value_name = "X.npy")]
     pub(crate) array: PathBuf,
-    /// Compression of the block: none, lz4 or lz4f; or zlib, bzp2, zstd, blsc or blsc-chunked, which accept a
-    /// level [default: none]
+    /// Compression of the block: none, lz4 or lz4f; or zlib, bzp2, zstd, blsc or blsc-chunked,
+    /// which accept a level [default: none]
     #[arg(long, value_name = "CODE[:LEVEL]", conflicts_with = "inline")]
     pub(crate) compress: Option<Compression>,
     /// Store the elements inline in the tree
@@ -389,8 +394,8 @@ pub(crate) struct Edit {
 /// Whether to create missing parents of a new node.
 #[derive(Debug, Args)]
 pub(crate) struct Parents {
-    /// Create missing mappings and lists on the path. Without this option, they are an error, because the
-    /// pointer may be mistyped
+    /// Create missing parents of the new node. Without this option, missing parents are an error,
+    /// because the pointer may be mistyped
     #[arg(long, short)]
     pub(crate) parents: bool,
 }
@@ -398,20 +403,20 @@ pub(crate) struct Parents {
 /// Options for changing a file.
 #[derive(Debug, Args)]
 pub(crate) struct Changing {
-    /// Write the changed file here, or to standard output for "-", and leave FILE unchanged
+    /// Write the changed file to OUT, or to standard output for "-", and leave FILE unchanged
     #[arg(long, short, value_name = "OUT", conflicts_with = "in_place")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace the output file if it exists, and change a read-only file
+    /// Replace OUT if it exists, or change FILE even if it is read-only
     #[arg(long, short, alias = "overwrite")]
     pub(crate) force: bool,
     /// Write nothing, but report what would be written
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Change the file in place with a journal, instead of replacing it with a new one: for files
-    /// too large to copy
+    /// Change the file in place with a journal, instead of replacing it with a new one, for example
+    /// because it is too large to copy
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// How to write relative names of other files if the output is in another folder
+    /// How the output refers to other files if it is in another folder
     #[arg(long, value_enum, value_name = "HOW", default_value_t, requires = "output")]
     pub(crate) externals: Externals,
 }
@@ -420,19 +425,20 @@ pub(crate) struct Changing {
 pub(crate) struct Convert {
     #[command(flatten)]
     pub(crate) copy: CopyRequest,
-    /// Compression of the blocks: none, lz4 or lz4f; or zlib, bzp2, zstd, blsc or blsc-chunked, which accept a
-    /// level [default: that of each block]
+    /// Compression of the blocks: none, lz4 or lz4f; or zlib, bzp2, zstd, blsc or blsc-chunked,
+    /// which accept a level [default: that of each block]
     #[arg(long, value_name = "CODE[:LEVEL]")]
     pub(crate) compress: Option<Compression>,
     #[command(flatten)]
     pub(crate) align: Align,
-    /// Version of the standard, which selects the versions of tags [default: that of the file]
+    /// Version of the ASDF Standard, which determines the versions of the tags [default: that of
+    /// the file]
     #[arg(long, value_name = "VERSION")]
     pub(crate) standard: Option<Version>,
     /// Store arrays with fewer than N elements inline in the tree
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) inline_below: u64,
-    /// Add this many spaces after the tree, so that it can grow later
+    /// Write this many spaces after the tree, so that the tree can grow later
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) pad_tree: u64,
 }
@@ -446,10 +452,11 @@ pub(crate) struct CopyRequest {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) writing: Writing,
-    /// Also copy data that does not match its checksum, with a new checksum that matches; the status is 1
+    /// Also copy data that does not match its checksum, and write a new checksum; the exit status
+    /// is then 1
     #[arg(long)]
     pub(crate) ignore_checksums: bool,
-    /// How to write relative names of other files if the output is in another folder
+    /// How the output refers to other files if it is in another folder
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) externals: Externals,
     #[command(flatten)]
@@ -460,21 +467,21 @@ pub(crate) struct CopyRequest {
 pub(crate) struct Validate {
     #[command(flatten)]
     pub(crate) files: Files,
-    /// Folder of schemas and manifests, or an installed Python package that contains them; can be given several
-    /// times
+    /// Folder of schemas and manifests, or an installed Python package that contains them; can be
+    /// given several times
     #[arg(long, value_name = "DIR", required = true)]
     pub(crate) schemas: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
 
-/// The information from schemas to print about nodes.
+/// Options for printing information from schemas about nodes.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Describing {
     /// Print the title and unit of each node in the outline, according to its schemas
     #[arg(long, requires = "schemas")]
     pub(crate) describe: bool,
-    /// Folder of schemas and manifests, for --describe; can be given several times
+    /// Folder with the schemas and manifests for --describe; can be given several times
     #[arg(long, value_name = "DIR", requires = "describe")]
     pub(crate) schemas: Vec<PathBuf>,
 }
@@ -486,7 +493,7 @@ pub(crate) struct RepairRequest {
     /// The file to write, or "-" for standard output
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// How to write relative names of other files if the output is in another folder
+    /// How the output refers to other files if it is in another folder
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) externals: Externals,
     #[command(flatten)]
@@ -506,10 +513,11 @@ pub(crate) struct ToYaml {
     /// Write nothing, but report what would be written
     #[arg(long, requires = "output")]
     pub(crate) dry_run: bool,
-    /// Also copy data that does not match its checksum, with a new checksum that matches; the status is 1
+    /// Also copy data that does not match its checksum, and write a new checksum; the exit status
+    /// is then 1
     #[arg(long)]
     pub(crate) ignore_checksums: bool,
-    /// How to write relative names of other files if the output is in another folder
+    /// How the output refers to other files if it is in another folder
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) externals: Externals,
     #[command(flatten)]
@@ -518,21 +526,22 @@ pub(crate) struct ToYaml {
 
 #[derive(Debug, Args)]
 pub(crate) struct Align {
-    /// Align the data of blocks to multiples of N, a power of two; 1 for readers that expect the shortest
-    /// headers
+    /// Align the data of blocks to multiples of N bytes, a power of two; 1 for readers that expect
+    /// the shortest headers
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub(crate) align: u64,
 }
 
-/// How a copy in another folder refers to other files.
+/// The way in which a copy in another folder refers to other files.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Externals {
-    /// Rewrite the names relative to the new folder
+    /// Rewrite the names of other files relative to the new folder
     #[default]
     Relocate,
-    /// Copy the arrays of other files into the new file, and rewrite references relative to its folder
+    /// Copy the arrays of other files into the new file, and rewrite all other names relative to
+    /// the new folder
     Embed,
-    /// Keep the names
+    /// Keep the names of other files unchanged
     Keep,
 }
 
@@ -553,7 +562,7 @@ pub(crate) struct TreeRequest {
     pub(crate) file: PathBuf,
     /// JSON Pointer to the part to show, such as /meta/instrument
     pub(crate) pointer: Option<String>,
-    /// Show this many levels of the outline
+    /// Show only this many levels of the outline
     #[arg(long, value_name = "LEVELS", conflicts_with = "yaml")]
     pub(crate) depth: Option<usize>,
     /// Print YAML, with tags, anchors and aliases
@@ -572,7 +581,7 @@ pub(crate) struct TreeRequest {
 /// Options for reading a file.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Reading {
-    /// Search the whole file for blocks, and read the remains of damaged ones
+    /// Search the whole file for blocks, and read as much as possible of damaged blocks
     #[arg(long)]
     pub(crate) salvage: bool,
     #[command(flatten)]
@@ -598,18 +607,18 @@ impl Default for OtherFiles {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum External {
-    /// None
+    /// Open no external file
     Deny,
-    /// Files in the same folder as the file, or in its subfolders
+    /// Open files in the folder of the ASDF file and in its subfolders
     #[default]
     SameDir,
-    /// Any file on this machine
+    /// Open any file on this machine
     Any,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Aliases {
-    /// Repeat the content
+    /// Repeat the content of the anchored node
     #[default]
     Expand,
     /// Write a pointer to the first occurrence: {"$alias": "/pointer"}

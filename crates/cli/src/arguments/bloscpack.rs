@@ -71,7 +71,7 @@ pub(crate) enum BloscpackCommand {
         #[command(flatten)]
         verifying: Verifying,
     },
-    /// Print or extract the array, a part of it, or a value of the metadata
+    /// Print or extract the array, a part of it, or a value from the metadata
     #[command(mut_arg("pointer", |argument| {
         argument.help("JSON Pointer into the metadata, such as /unit; \"\" selects all metadata [default: the array]")
     }))]
@@ -85,7 +85,7 @@ pub(crate) enum BloscpackCommand {
         #[command(flatten)]
         reading: Reading,
     },
-    /// Write data to standard output
+    /// Write the unpacked data to standard output
     #[command(after_long_help = examples(&["scibin bloscpack cat data.blp --range 0..100"]))]
     Cat(Cat),
     /// Save the intact chunks of a damaged file to a new file
@@ -110,10 +110,10 @@ pub(crate) enum BloscpackCommand {
         "scibin bloscpack convert a.blp -k crc32 -o b.blp",
     ]))]
     Convert(Convert),
-    /// Try each codec on a sample of a file, and print the resulting sizes
+    /// Try each codec and shuffle on a sample of a file, and print the resulting sizes and speeds
     #[command(mut_arg("typesize", |argument| argument.help("Size of an element in bytes, 1 to 255 [default: 8]")))]
-    #[command(mut_arg("shuffle", |argument| argument.help("How to shuffle the data before compression [default: byte]")))]
-    #[command(mut_arg("codec", |argument| argument.help("Codec [default: blosclz]")))]
+    #[command(mut_arg("shuffle", |argument| argument.help("Try only this shuffle [default: all shuffles]")))]
+    #[command(mut_arg("codec", |argument| argument.help("Try only this codec [default: all codecs]")))]
     #[command(after_long_help = examples(&["scibin bloscpack estimate data.bin"]))]
     Estimate(Estimate),
 }
@@ -165,8 +165,8 @@ pub(crate) struct Pack {
     pub(crate) threads: Threads,
 }
 
-/// Options for compressing chunks. An option that is not given has its default value or, when
-/// appending, the value in the file.
+/// Options for compressing chunks. When appending, the typesize, shuffle and codec default to those
+/// of the file.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Compression {
     /// Size of an element in bytes, 1 to 255 [default: that of the file]
@@ -194,35 +194,35 @@ impl Compression {
 
 pub(super) fn compressors() -> impl TypedValueParser<Value = Compressor> {
     PossibleValuesParser::new(Compressor::ALL.map(Compressor::name))
-        .try_map(|name| Compressor::from_name(&name).ok_or("no codec"))
+        .try_map(|name| Compressor::from_name(&name).ok_or("unknown codec"))
 }
 
 pub(super) fn checksums() -> impl TypedValueParser<Value = Checksum> {
     PossibleValuesParser::new(Checksum::ALL.map(Checksum::name))
-        .try_map(|name| Checksum::from_name(&name).ok_or("no checksum"))
+        .try_map(|name| Checksum::from_name(&name).ok_or("unknown checksum"))
 }
 
 fn shuffles() -> impl TypedValueParser<Value = Shuffle> {
     PossibleValuesParser::new([Shuffle::None, Shuffle::Byte, Shuffle::Bit].map(Shuffle::name))
-        .try_map(|name| Shuffle::from_name(&name).ok_or("no shuffle"))
+        .try_map(|name| Shuffle::from_name(&name).ok_or("unknown shuffle"))
 }
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Unpack {
     /// The packed file, or "-" for standard input
     pub(crate) input: PathBuf,
-    /// The file for the data, or "-" for standard output [default: INPUT without .blp, or "-" for "-"]
+    /// The unpacked file, or "-" for standard output [default: INPUT without .blp, or "-" for "-"]
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) replacing: Replacing,
-    /// Write the array as .npy; the default if the name of the output ends in .npy
+    /// Write the array as .npy, which is the default if the name of the output ends in .npy
     #[arg(long, conflicts_with_all = ["range", "chunks"])]
     pub(crate) npy: bool,
-    /// Only these bytes of the data: START..END, either of which may be omitted
+    /// Unpack only this range of bytes, without byte B; A or B may be omitted
     #[arg(long, value_name = "A..B")]
     pub(crate) range: Option<Span>,
-    /// Only the data of these chunks: FIRST..END, either of which may be omitted
+    /// Unpack only this range of chunks, without chunk B; A or B may be omitted
     #[arg(long, value_name = "A..B", conflicts_with = "range")]
     pub(crate) chunks: Option<Span>,
     /// Also write the metadata as JSON to this file
@@ -241,7 +241,7 @@ pub(crate) struct Unpack {
 pub(crate) struct Cat {
     /// The file, or "-" for standard input
     pub(crate) file: PathBuf,
-    /// Only these bytes of the data: START..END, either of which may be omitted
+    /// Write only this range of bytes, without byte B; A or B may be omitted
     #[arg(long, value_name = "A..B")]
     pub(crate) range: Option<Span>,
     #[command(flatten)]
@@ -253,7 +253,7 @@ pub(crate) struct Cat {
 /// Options for checking a file.
 #[derive(Debug, Default, Clone, Copy, Args)]
 pub(crate) struct Verifying {
-    /// Check digests without decoding the chunks
+    /// Check the digests, but do not decode the chunks
     #[arg(long)]
     pub(crate) quick: bool,
     #[command(flatten)]
@@ -285,7 +285,7 @@ pub(crate) struct Append {
     /// Change the file in place with a journal, instead of replacing it with a changed copy
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// Rewrite the file if the chunks or the metadata no longer fit
+    /// Rewrite the file if it has too little space for the new chunks or metadata
     #[arg(long)]
     pub(crate) grow: bool,
     /// Append rows to an array: .npy files with its dtype and row shape, or the bytes of whole rows
@@ -307,10 +307,10 @@ pub(crate) struct Recover {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) replacing: Replacing,
-    /// Continue after damaged chunks
+    /// Skip damaged chunks, and continue with the next intact chunk
     #[arg(long)]
     pub(crate) skip_bad: bool,
-    /// Continue, with zeros in place of damaged chunks, so that the other data keeps its position
+    /// Replace damaged chunks with zeros and continue, so that all other data keeps its offset
     #[arg(long)]
     pub(crate) fill_zeros: bool,
 }
@@ -343,7 +343,7 @@ pub(crate) enum MetaCommand {
         /// File with the value as JSON
         #[arg(long, short, value_name = "META.json", conflicts_with = "value")]
         metadata: Option<PathBuf>,
-        /// Rewrite the file if the metadata does not fit
+        /// Rewrite the file if it has too little space for the metadata
         #[arg(long)]
         grow: bool,
     },
@@ -354,7 +354,7 @@ pub(crate) enum MetaCommand {
         file: PathBuf,
         /// JSON Pointer to the value; "" refers to all metadata
         pointer: String,
-        /// Rewrite the file if needed, for example to remove all metadata
+        /// Rewrite the file if necessary, for example to remove all metadata
         #[arg(long)]
         grow: bool,
     },
@@ -399,7 +399,7 @@ pub(crate) struct Opening {
     /// Reject files that break a rule of the format, even if their data can be read
     #[arg(long)]
     pub(crate) strict: bool,
-    /// The order of the chunks to trust if the offset table and the file disagree
+    /// The chunk order to trust if the offset table contradicts the file
     #[arg(long = "chunk-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
 }
@@ -416,7 +416,7 @@ pub(crate) struct Reading {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Order {
-    /// The order of the offset table
+    /// The order of the entries in the offset table
     Offsets,
     /// The order of the chunks in the file, which the original program uses
     File,
@@ -436,7 +436,7 @@ pub(crate) struct Threads {
     pub(crate) threads: Option<u16>,
 }
 
-/// A range `A..B` whose ends may be omitted.
+/// A range `A..B`, in which `A` or `B` may be omitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) start: u64,

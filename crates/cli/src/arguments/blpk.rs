@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use super::examples;
 
-/// De/compression with blosc, with the options of blpk
+/// Compress and decompress files with blosc, with the options of the program blpk
 #[derive(Debug, Parser)]
 #[command(name = "blpk", version, max_term_width = 100, infer_long_args = true)]
 #[command(subcommand_required = true, infer_subcommands = false)]
@@ -28,7 +28,7 @@ pub(crate) struct Blpk {
     pub(crate) command: BlpkCommand,
 }
 
-/// Parses a number of threads that the original program accepts.
+/// Parses the number of threads: 1 to 256, as in the original program.
 fn threads(text: &str) -> Result<usize, &'static str> {
     let number = text.parse().ok().filter(|n| (1..=256).contains(n));
     number.ok_or("expected a number from 1 to 256")
@@ -50,12 +50,12 @@ pub(crate) enum BlpkCommand {
         "blpk d -e packed data.bin",
     ]))]
     Decompress {
-        /// Do not require the extension .blp; the output must then be given
+        /// Do not require the extension .blp; the output file must then be given
         #[arg(long, short = 'e')]
         no_check_extension: bool,
         /// The file to decompress
         in_file: PathBuf,
-        /// The file to decompress to [default: the input without .blp]
+        /// The output file [default: the input without .blp]
         out_file: Option<PathBuf>,
     },
     /// Append data to a compressed file
@@ -67,12 +67,12 @@ pub(crate) enum BlpkCommand {
         /// Do not require the extension .blp
         #[arg(long, short = 'e')]
         no_check_extension: bool,
-        /// File with new metadata as JSON
+        /// File with the new metadata as JSON
         #[arg(long, short)]
         metadata: Option<PathBuf>,
-        /// The file to append to
+        /// The compressed file to extend
         original_file: PathBuf,
-        /// The file to append from
+        /// The file with the data to append
         new_file: PathBuf,
     },
     /// Print information about a compressed file
@@ -102,7 +102,7 @@ pub(crate) struct Compress {
     pub(crate) metadata: Option<PathBuf>,
     /// The file to compress
     pub(crate) in_file: PathBuf,
-    /// The file to compress to [default: the input with .blp]
+    /// The output file [default: the input with .blp]
     pub(crate) out_file: Option<PathBuf>,
 }
 

@@ -20,7 +20,7 @@ pub(crate) enum DudleyCommand {
         "scibin dudley check --deny notes --json *.dud",
     ]))]
     Check(Check),
-    /// Format layouts, in place
+    /// Format layouts in place
     #[command(after_long_help = examples(&[
         "scibin dudley fmt run.dud",
         "scibin dudley fmt --check *.dud",
@@ -69,7 +69,7 @@ pub(crate) enum DudleyCommand {
     /// Print the layout that is appended to a native file
     #[command(after_long_help = examples(&["scibin dudley extract-layout run.bd -o run.dud"]))]
     ExtractLayout(ExtractLayout),
-    /// Show what a byte of a file belongs to
+    /// Show which item of the layout a byte of a file belongs to
     #[command(after_long_help = examples(&["scibin dudley explain run.bd 0x428 --layout run.dud"]))]
     Explain(Explain),
     /// Create a layout for a .npy, .npz, netCDF-3 or HDF5 file, so that its arrays can be read in
@@ -79,14 +79,14 @@ pub(crate) enum DudleyCommand {
         "scibin dudley get ocean.nc /temperature --layout ocean.dud --slice 0",
     ]))]
     Import(Import),
-    /// Compile a layout, so that arrays are found without parsing it
+    /// Compile a layout, so that arrays can be found without parsing the text of the layout
     #[command(after_long_help = examples(&[
         "scibin dudley index run.dud",
         "scibin dudley index run.dud -o run.dudx",
     ]))]
     Index(Index),
-    /// Print the location of an array in each file of a family, using summaries or the files
-    /// themselves
+    /// Print the location of an array in each of several files with the same layout, from summaries
+    /// or from the files themselves
     #[command(after_long_help = examples(&[
         "scibin dudley locate run.dud /te --summary all.bd",
         "scibin dudley locate run.dud /te run_*.bd --json",
@@ -164,8 +164,8 @@ pub(crate) struct Fmt {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Params {
-    /// Value for every stored parameter with this name; a path such as /grid/N sets only that
-    /// parameter
+    /// Value of every stored parameter with this name; a path such as /grid/N sets only the
+    /// parameter with this path
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = param, allow_hyphen_values = true)]
     pub(crate) params: Vec<(String, i64)>,
 }
@@ -174,8 +174,8 @@ pub(crate) struct Params {
 pub(crate) struct Resolve {
     /// The layout, or "-" for standard input
     pub(crate) layout: PathBuf,
-    /// Read the values of parameters and other sizes from this file. If the file is too short for its layout,
-    /// the status is 1, unless L-past-end is allowed
+    /// Read the values of parameters and other sizes from this file. If the file is too short for
+    /// its layout, the exit status is 1, unless L-past-end is allowed
     #[arg(long, value_name = "FILE", conflicts_with = "params")]
     pub(crate) stream: Option<PathBuf>,
     #[command(flatten)]
@@ -183,10 +183,11 @@ pub(crate) struct Resolve {
     /// The byte order if neither the layout nor the stream states one [default: that of this machine]
     #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
-    /// The data begins after the signature of a native file; with --stream, this is detected
+    /// The data begins after the signature of a native file; with --stream, the signature is
+    /// detected
     #[arg(long, conflicts_with = "stream")]
     pub(crate) native: bool,
-    /// The alignment of c8 and c4
+    /// The alignment of the complex types c8 and c4
     #[arg(long, value_enum, value_name = "ALIGN", default_value_t = ComplexAlign::Size)]
     pub(crate) complex_align: ComplexAlign,
     /// Also list the members of structs
@@ -244,7 +245,7 @@ impl Dump {
 pub(crate) struct Given {
     #[command(flatten)]
     pub(crate) params: Params,
-    /// The data for an array, struct or member, from a .npy file. Everything without data is filled
+    /// The data for an array, struct or member, from a .npy file. Items without data are filled
     /// with zeros
     #[arg(long, value_name = "PATH=FILE.npy", value_parser = set)]
     pub(crate) set: Vec<(String, PathBuf)>,
@@ -254,7 +255,7 @@ pub(crate) struct Given {
 pub(crate) struct New {
     /// The file to create, or "-" for standard output
     pub(crate) out: PathBuf,
-    /// The layout
+    /// The layout of the new file
     #[arg(long, value_name = "LAYOUT")]
     pub(crate) layout: PathBuf,
     #[command(flatten)]
@@ -279,7 +280,7 @@ pub(crate) struct Put {
     pub(crate) data: PathBuf,
     /// The array: a path or a JSON Pointer
     pub(crate) path: String,
-    /// The array with the new numbers
+    /// The .npy file with the new numbers
     #[arg(value_name = "FILE.npy")]
     pub(crate) array: PathBuf,
     #[command(flatten)]
@@ -290,13 +291,14 @@ pub(crate) struct Put {
 pub(crate) struct Append {
     /// The native file, with its layout appended
     pub(crate) data: PathBuf,
-    /// The declarations to add to the layout, which continue in the scope where the old layout
-    /// ended
+    /// Text with the declarations to add to the layout; they continue in the scope in which the old
+    /// layout ends
     #[arg(long, value_name = "LAYOUT")]
     pub(crate) layout: PathBuf,
     #[command(flatten)]
     pub(crate) given: Given,
-    /// Overwrite the old layout with the new data, instead of leaving it as unused bytes
+    /// Overwrite the old layout with the new data, instead of leaving the old layout as unused
+    /// bytes
     #[arg(long)]
     pub(crate) in_place: bool,
 }
@@ -338,15 +340,16 @@ pub(crate) struct Index {
 
 #[derive(Debug, Args)]
 pub(crate) struct Locate {
-    /// The layout of all files of the family, or "-" for standard input
+    /// The layout that all files share, or "-" for standard input
     #[arg(value_name = "TEMPLATE.dud")]
     pub(crate) template: PathBuf,
     /// The array: a path or a JSON Pointer
     pub(crate) path: String,
-    /// Summaries with the parameters of each file, which are used instead of opening the files
+    /// Summary files, which contain the parameters of all files, so that the files themselves are
+    /// not opened
     #[arg(long, value_name = "SUMMARY", num_args = 1.., conflicts_with = "data", required_unless_present = "data")]
     pub(crate) summary: Vec<PathBuf>,
-    /// The files
+    /// The files that contain the array
     pub(crate) data: Vec<PathBuf>,
     /// The byte order if neither the layout nor the file states one [default: that of this machine]
     #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
@@ -404,12 +407,13 @@ pub(crate) struct FromNumpy {
     /// The name of the array [default: that of the file, or "data"]
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// The shape of the array, such as 100,3; a .npy file states its own
+    /// The shape of the array, such as 100,3; only with a datatype, because a .npy file states its
+    /// shape
     #[arg(long, value_name = "N,..", value_delimiter = ',')]
     pub(crate) shape: Vec<u64>,
 }
 
-/// A language in which code is generated.
+/// The language of generated code.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Lang {
     /// A C header
@@ -420,7 +424,7 @@ pub(crate) enum Lang {
     Python,
 }
 
-/// The byte order of a number.
+/// A byte order.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Order {
     /// Little-endian
@@ -431,7 +435,7 @@ pub(crate) enum Order {
     Big,
 }
 
-/// The alignment of complex types other than c16.
+/// The alignment of the complex types c8 and c4.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ComplexAlign {
     /// The size of the type itself
@@ -441,7 +445,7 @@ pub(crate) enum ComplexAlign {
 }
 
 impl Get {
-    /// Converts the arguments to the request that all formats share.
+    /// Converts the arguments to a [`GetRequest`], which all formats share.
     pub(crate) fn request(&self) -> GetRequest {
         GetRequest {
             file: self.data.clone(),

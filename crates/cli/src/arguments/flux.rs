@@ -27,14 +27,14 @@ pub(crate) enum FluxCommand {
         "scibin flux create -o archive.json --ignore-failed-read /home/me",
     ]))]
     Create(Create),
-    /// List the entries
+    /// List the entries of an archive
     #[command(after_long_help = examples(&[
         "scibin flux list -l archive.json",
         "scibin flux list archive.json '*.h5'",
         "scibin flux list --statedir /var/lib/flux --name input",
     ]))]
     List(List),
-    /// Extract files, directories and links
+    /// Extract files, directories and links from an archive
     #[cfg(unix)]
     #[command(after_long_help = examples(&[
         "scibin flux extract archive.json -C folder",
@@ -47,7 +47,7 @@ pub(crate) enum FluxCommand {
         "scibin flux cat archive.json log --range 0..100",
     ]))]
     Cat(Cat),
-    /// Verify the archive and its blobs; with -C, also compare it with the files in a directory
+    /// Verify an archive and its blobs; with -C, also compare it with the files in a directory
     #[command(after_long_help = examples(&[
         "scibin flux verify --store blobs archive.json",
         "scibin flux verify archive.json -C folder",
@@ -88,10 +88,10 @@ pub(crate) enum FluxCommand {
         "scibin flux externalize --store blobs archive.json -o small.json",
     ]))]
     Externalize(Externalize),
-    /// Show a summary of entries, sizes, encodings and blobs
+    /// Show a summary of the entries, sizes, encodings and blobs of an archive
     #[command(after_long_help = examples(&["scibin flux info archive.json"]))]
     Info(Info),
-    /// Remove blobs from a store that no archive refers to
+    /// Remove from a store all blobs to which no archive refers
     #[command(after_long_help = examples(&[
         "scibin flux gc --store blobs --dry-run a.json b.json",
     ]))]
@@ -133,7 +133,8 @@ pub(crate) struct State {
 }
 
 fn job(text: &str) -> Result<JobId, String> {
-    JobId::parse(text).ok_or_else(|| format!("{text:?} is not a job ID"))
+    JobId::parse(text)
+        .ok_or_else(|| format!("expected a job ID such as f23XyZ or 1234, found {text:?}"))
 }
 
 /// Options for reading an archive.
@@ -164,8 +165,8 @@ fn hashes() -> impl TypedValueParser<Value = HashType> {
 /// The stores from which blobs are read.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Stores {
-    /// Blob store to search: a directory, a content.sqlite file, or a file written by `flux dump`; repeat to
-    /// search several stores in order
+    /// Blob store to search: a directory, a content.sqlite file, or a file written by `flux dump`;
+    /// can be given several times, to search the stores in order
     #[arg(long = "store", value_name = "STORE")]
     pub(crate) stores: Vec<PathBuf>,
 }
@@ -193,8 +194,8 @@ pub(crate) struct Collecting {
     /// Directory to which the paths are relative
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
-    /// Store content above the threshold as blobs: in a directory, created if it does not exist, or in a
-    /// content.sqlite file that is not in use by a broker
+    /// Store content above the threshold as blobs, in a directory (created if it does not exist) or
+    /// in a content.sqlite file that no broker is using
     #[arg(long, value_name = "STORE")]
     pub(crate) store: Option<PathBuf>,
     #[command(flatten)]
@@ -202,19 +203,20 @@ pub(crate) struct Collecting {
     /// Which zeros in a file are stored as holes [default: fs]
     #[arg(long, value_enum, value_name = "WHICH")]
     pub(crate) holes: Option<HolesArgument>,
-    /// Omit paths that match, and everything below them
+    /// Omit paths that match this pattern, and everything below them
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
-    /// Include only paths that match
+    /// Include only paths that match this pattern
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
-    /// If files cannot be read, write the rest, with exit status 1; without this option, nothing is written
+    /// If files cannot be read, write an archive of the others, with exit status 1; without this
+    /// option, nothing is written
     #[arg(long)]
     pub(crate) ignore_failed_read: bool,
     /// Modification time for all files, in seconds since 1970
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) mtime: Option<i64>,
-    /// Omit times
+    /// Do not store any times
     #[arg(long, conflicts_with = "mtime")]
     pub(crate) no_times: bool,
     /// Print each path on standard error
@@ -228,7 +230,7 @@ pub(crate) enum HolesArgument {
     Fs,
     /// Blocks of 4096 zeros, which are the same on every file system
     Zeros,
-    /// No zeros
+    /// None: all zeros are stored as data
     None,
 }
 
@@ -265,13 +267,14 @@ pub(crate) struct Append {
 pub(crate) struct Selection {
     /// The archive, or "-" for standard input; not with --statedir
     ///
-    /// `extract` reads most archives in pieces. Otherwise, a file of 1 GiB or more is mapped into memory: if another
-    /// program truncates it in the meantime, the system kills this command (SIGBUS).
+    /// `extract` reads most archives in pieces. Any other archive of 1 GiB or more is mapped into
+    /// memory: if another program truncates the file in the meantime, the system kills this command
+    /// (SIGBUS).
     pub(crate) archive: Option<PathBuf>,
-    /// Only paths that match, and everything below them: *, ? and [..] also match "/"
+    /// Select only paths that match, and everything below them; *, ? and [..] also match "/"
     #[arg(value_name = "PATTERN")]
     pub(crate) patterns: Vec<String>,
-    /// Omit paths that match, and everything below them
+    /// Omit paths that match this pattern, and everything below them
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
     #[command(flatten)]
@@ -285,8 +288,8 @@ pub(crate) struct Selection {
 pub(crate) struct One {
     /// The archive, or "-" for standard input; not with --statedir
     ///
-    /// A file of 1 GiB or more is mapped into memory instead of read. If another program truncates it in the
-    /// meantime, the system kills this command (SIGBUS).
+    /// An archive of 1 GiB or more is mapped into memory instead of read: if another program
+    /// truncates the file in the meantime, the system kills this command (SIGBUS).
     #[arg(required_unless_present = "statedir", conflicts_with = "statedir")]
     pub(crate) archive: Option<PathBuf>,
     #[command(flatten)]
@@ -313,10 +316,10 @@ impl One {
 pub(crate) struct List {
     #[command(flatten)]
     pub(crate) selection: Selection,
-    /// Print type, permissions, size and path
+    /// Print the type, permissions, size and path of each entry
     #[arg(long, short)]
     pub(crate) long: bool,
-    /// Print the JSON of each entry as written in the archive
+    /// Print the JSON text of each entry unchanged
     #[arg(long, conflicts_with = "long")]
     pub(crate) raw: bool,
 }
@@ -329,7 +332,7 @@ pub(crate) struct List {
 pub(crate) struct Extract {
     #[command(flatten)]
     pub(crate) selection: Selection,
-    /// Only list the entries
+    /// List the entries without extracting them
     #[arg(long, short = 't')]
     pub(crate) list_only: bool,
     /// Existing directory to extract into
@@ -352,7 +355,7 @@ pub(crate) struct Extract {
     /// Restore permissions exactly: ignore the umask, and restore set-user-id, set-group-id and sticky
     #[arg(long)]
     pub(crate) preserve_permissions: bool,
-    /// Symbolic links to create
+    /// The symbolic links to create
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = Links::Keep)]
     pub(crate) links: Links,
     /// Reject files whose blobs are named with another hash
@@ -364,10 +367,10 @@ pub(crate) struct Extract {
     /// Stop at the first failure
     #[arg(long)]
     pub(crate) fail_fast: bool,
-    /// Write nothing, but report conflicts
+    /// Write nothing, but report what would be extracted, and conflicts with existing files
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Wait until each file is on disk
+    /// Wait until each file has been written to disk
     #[arg(long)]
     pub(crate) sync: bool,
     /// Print each path on standard error
@@ -377,18 +380,18 @@ pub(crate) struct Extract {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Links {
-    /// All links
+    /// Create all links
     #[default]
     Keep,
-    /// Links with a relative target
+    /// Create only links with a relative target
     RefuseAbsolute,
-    /// Links that cannot lead out of the directory
+    /// Create only links that cannot lead out of the directory
     RefuseEscaping,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Cat {
-    /// The archive, or "-" for standard input; with --statedir, the first path
+    /// The archive, or "-" for standard input; with --statedir, this is the first path
     pub(crate) archive: PathBuf,
     /// Paths of files, or patterns; a directory selects the files below it
     #[arg(value_name = "PATH", required_unless_present = "statedir")]
@@ -396,7 +399,7 @@ pub(crate) struct Cat {
     /// Omit paths that match a pattern, and everything below them
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
-    /// Only these bytes of each file: START..END, either of which may be omitted
+    /// Write only this range of bytes of each file, without byte B; A or B may be omitted
     #[arg(long, value_name = "A..B")]
     pub(crate) range: Option<Span>,
     #[command(flatten)]
@@ -416,7 +419,7 @@ pub(crate) struct Disk {
     /// Do not compare modification times
     #[arg(long)]
     pub(crate) no_mtime: bool,
-    /// Do not compare permissions, which the umask changes on extraction
+    /// Do not compare permissions, which the umask may change during extraction
     #[arg(long)]
     pub(crate) no_permissions: bool,
 }
@@ -460,7 +463,8 @@ pub(crate) struct Diff {
 pub(crate) struct Lint {
     #[command(flatten)]
     pub(crate) one: One,
-    /// Fix everything that has exactly one correct form, in the archive or in the output file
+    /// Fix deviations that have exactly one correct form, in the archive itself or, with -o, in a
+    /// copy
     #[arg(long)]
     pub(crate) fix: bool,
     /// Write the fixed archive to this file, or to standard output for "-"
@@ -486,7 +490,7 @@ pub(crate) struct Convert {
     pub(crate) one: One,
     #[command(flatten)]
     pub(crate) target: Target,
-    /// The form of the archive [default: array; dict if the input is an array]
+    /// The form of the output [default: dict if the input is an array, array otherwise]
     #[arg(long, value_enum, value_name = "FORM")]
     pub(crate) to: Option<Form>,
     /// Write each member on its own line
@@ -500,7 +504,7 @@ pub(crate) enum Form {
     Array,
     /// An object with paths as keys
     Dict,
-    /// Consecutive entries
+    /// Consecutive objects, without an array around them
     Objects,
 }
 
@@ -508,7 +512,7 @@ pub(crate) enum Form {
 pub(crate) struct Delete {
     /// The archive, or "-" to read it from standard input and write it to standard output
     pub(crate) archive: PathBuf,
-    /// Remove entries whose paths match, and everything below them: *, ? and [..] also match "/"
+    /// Remove entries whose paths match, and everything below them; *, ? and [..] also match "/"
     #[arg(required = true, value_name = "PATTERN")]
     pub(crate) patterns: Vec<String>,
     /// Write nothing, but report what would be removed
@@ -541,8 +545,8 @@ pub(crate) struct Externalize {
     pub(crate) one: One,
     #[command(flatten)]
     pub(crate) target: Target,
-    /// The store: a directory of blobs, created if it does not exist, or a content.sqlite file that is not in
-    /// use by a broker
+    /// The store: a directory of blobs (created if it does not exist), or a content.sqlite file
+    /// that no broker is using
     #[arg(long, value_name = "STORE")]
     pub(crate) store: PathBuf,
     #[command(flatten)]
@@ -557,7 +561,7 @@ pub(crate) struct Info {
 
 #[derive(Debug, Args)]
 pub(crate) struct Gc {
-    /// All archives with blobs in the store; blobs that none of them refers to are removed
+    /// All archives that use the store; a blob is removed if no archive refers to it
     #[arg(required = true, value_name = "ARCHIVE")]
     pub(crate) archives: Vec<PathBuf>,
     /// The store: a directory of blobs
@@ -577,14 +581,14 @@ pub(crate) struct Gc {
 pub(crate) struct Rescue {
     /// State directory of a stopped broker, or a `flux dump` file
     pub(crate) statedir: PathBuf,
-    /// Extract into this directory, with a subdirectory for each archive, named after it, and for
-    /// each job, named after its ID. Without this option, archives and jobs are listed
+    /// Extract into this directory: each archive into the subdirectory NAME, and each job into the
+    /// subdirectory job-ID. Without this option, archives and jobs are listed
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
-    /// Only this archive
+    /// List or extract only this archive
     #[arg(long, short, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Only the files of this job
+    /// List or extract only the files of this job
     #[arg(long, value_name = "ID", value_parser = job, conflicts_with = "name")]
     pub(crate) job: Option<JobId>,
     #[command(flatten)]
@@ -604,7 +608,7 @@ pub(crate) struct Put {
     /// Replace an existing archive with this name
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// The program `flux`
+    /// Path of the program `flux`
     #[arg(long, value_name = "PROGRAM", default_value = "flux")]
     pub(crate) flux: PathBuf,
     #[command(flatten)]
@@ -613,8 +617,9 @@ pub(crate) struct Put {
     pub(crate) reading: Reading,
 }
 
-/// A number of bytes in the syntax of Flux: decimal, octal after 0, or hexadecimal after 0x, optionally
-/// followed by k, K, M, G, T, P or E. Decimal numbers may have a fraction.
+/// A number of bytes in the syntax of Flux: decimal, octal with the prefix 0, or hexadecimal with
+/// the prefix 0x, optionally followed by k, K, M, G, T, P or E. Decimal numbers may have a
+/// fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) bytes: u64,

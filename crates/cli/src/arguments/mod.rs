@@ -102,8 +102,8 @@ pub(crate) enum Command {
     Get {
         #[command(flatten)]
         request: GetRequest,
-        /// Do not compare data with its checksum. Without this option, every block that is read as a whole is
-        /// verified, but a part of an uncompressed ASDF block is not
+        /// Do not compare data with its checksum. By default, all data is verified, except an
+        /// uncompressed ASDF block of which only a part is read
         #[arg(long)]
         no_verify: bool,
         #[command(flatten)]
@@ -150,7 +150,7 @@ pub(crate) enum Command {
         "scibin completions fish > ~/.config/fish/completions/scibin.fish",
     ]))]
     Completions {
-        /// The shell
+        /// The shell to print completions for
         shell: Shell,
     },
     /// Write a man page for each command
@@ -175,8 +175,8 @@ pub(crate) struct Showing {
     /// On a terminal, do not draw the largest image
     #[arg(long)]
     pub(crate) no_preview: bool,
-    /// Write a report to this file, or to standard output for "-": content, tree, verification and pictures, as HTML
-    /// without scripts
+    /// Write an HTML report to this file, or to standard output for "-". It contains the content,
+    /// the tree, the verification and pictures, but no scripts
     #[arg(long, value_name = "OUT")]
     pub(crate) html: Option<PathBuf>,
     /// Replace the report if it exists
@@ -184,11 +184,11 @@ pub(crate) struct Showing {
     pub(crate) force: bool,
 }
 
-/// The format, if it should not be detected.
+/// The format of the file, if it should not be detected.
 #[derive(Debug, Args)]
 pub(crate) struct Stated {
-    /// The format, if it cannot be detected from the content and the name, as for a Dudley layout
-    /// on standard input
+    /// The format of the file, if it cannot be detected, for example for a Dudley layout on
+    /// standard input
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 }
@@ -205,11 +205,11 @@ pub(crate) struct GetRequest {
     pub(crate) array: ArrayOutput,
 }
 
-/// The part of an array to print or write, and the output.
+/// The part of an array to print or write, and the destination.
 #[derive(Debug, Clone, Args)]
 #[command(group = clap::ArgGroup::new("target").args(["output", "png"]))]
 pub(crate) struct ArrayOutput {
-    /// Part of an array: start:stop:step or an index for each axis, such as 0:10,:5 or -1
+    /// Part of the array: start:stop:step or an index for each axis, such as 0:10,:5 or -1
     #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
     /// On a terminal, print all elements of a large array, not just the first and last ones
@@ -218,7 +218,8 @@ pub(crate) struct ArrayOutput {
     /// Write the array to this file, or to standard output for "-"
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// The form of the array [default: the extension of OUT, or .npy for other names; text without OUT]
+    /// The form of the array [default: given by the extension of OUT, or npy if the extension is
+    /// unknown; text without OUT]
     #[arg(long = "as", value_enum, value_name = "FORM")]
     pub(crate) form: Option<Form>,
     /// Replace the output file if it exists
@@ -234,7 +235,8 @@ impl ArrayOutput {
         self.slice.is_some() || self.output.is_some() || self.picture.is_wanted()
     }
 
-    /// Returns the form in which the array is written.
+    /// Returns the form in which the array is written: the requested form, or else the form given
+    /// by the extension of the output file.
     pub(crate) fn form(&self, json: bool) -> Form {
         let by_name = || match &self.output {
             None if json => Form::Json,
@@ -248,16 +250,17 @@ impl ArrayOutput {
     }
 }
 
-/// The form of an array.
+/// The form in which an array is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
     /// numpy's .npy format
     Npy,
-    /// Comma-separated values: a line for each row, or the names of the fields and a line for each record
+    /// Comma-separated values: a line for each row or, for records, a line of field names and a
+    /// line for each record
     Csv,
     /// A JSON object with dtype, shape and values
     Json,
-    /// Only the bytes of the elements, as in the .npy file
+    /// The bytes of the elements as in a .npy file, but without the header
     #[value(alias = "bin")]
     Raw,
     /// Plain text: a line for each row

@@ -9,12 +9,13 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Pictures")]
 pub(crate) struct Picture {
-    /// Draw the array in the terminal: 2 dimensions as an image, 1 dimension as a curve with minimum, median, maximum
-    /// and the number of NaNs. Large arrays are not read completely
+    /// Draw the array in the terminal: as an image if it has 2 dimensions, or as a curve if it has
+    /// 1, with the minimum, median, maximum and number of NaNs. Large arrays are not read
+    /// completely
     #[arg(long, conflicts_with_all = ["output", "form", "full"])]
     pub(crate) preview: bool,
-    /// Write an array with 2 dimensions as a PNG picture to this file, or to standard output for "-". NaN is
-    /// transparent
+    /// Write an array with 2 dimensions as a PNG picture to this file, or to standard output for
+    /// "-". NaN is transparent
     #[arg(long, value_name = "OUT", conflicts_with_all = ["output", "form", "full", "preview"])]
     pub(crate) png: Option<PathBuf>,
     /// The values that become black and white, such as -1,20, or as percentiles, such as 1%,99%
@@ -29,8 +30,8 @@ pub(crate) struct Picture {
     /// Draw row 0 at the bottom, as is the convention for FITS images
     #[arg(long)]
     pub(crate) flip: bool,
-    /// The maximum width and height of a PNG picture in pixels. In a larger array, each pixel is the mean of a square
-    /// block of elements
+    /// The maximum width and height of a PNG picture in pixels. If the array is larger, each pixel
+    /// is the mean of a square block of elements
     #[arg(long, value_name = "PIXELS", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub(crate) size: u32,
 }
@@ -39,22 +40,23 @@ pub(crate) struct Picture {
 enum ScaleName {
     /// Brightness is proportional to the value
     Linear,
-    /// Square root
+    /// Brightness grows with the square root of the value
     Sqrt,
-    /// Logarithm
+    /// Brightness grows with the logarithm of the value
     Log,
-    /// Inverse hyperbolic sine: linear for faint values, logarithmic for bright ones
+    /// Brightness grows with the inverse hyperbolic sine of the value: linearly for faint values,
+    /// logarithmically for bright ones
     Asinh,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum MapName {
-    /// Black to white
+    /// From black to white
     #[value(alias = "gray")]
     Grey,
-    /// Dark blue, green, yellow
+    /// From dark blue through green to yellow
     Viridis,
-    /// Black, purple, orange, yellow
+    /// From black through purple and orange to yellow
     Inferno,
 }
 

@@ -83,7 +83,7 @@ fn rescue_lists_and_extracts_the_archives_and_jobs_of_a_broker() {
     for (arguments, why) in [
         (&["flux", "list", "--statedir", "state", "-n", "none"][..], "no such key"),
         (&["flux", "rescue", "out"], "expected content.sqlite or content.files"),
-        (&["flux", "rescue", "state", "--job", "x y"], "not a job ID"),
+        (&["flux", "rescue", "state", "--job", "x y"], "expected a job ID"),
         (&["flux", "list", "-n", "main", "own.json"], "--statedir"),
     ] {
         let output = folder.run(arguments);
