@@ -317,7 +317,7 @@ fn search_prints_pointers_and_values_of_matching_nodes() {
     assert_eq!(json, serde_json::json!([{"pointer": "/d", "type": "array", "tag": tag}]));
     let output = folder.done(&["asdf", "search", "a.asdf", "--key", "none"]);
     assert_eq!(stdout(&output), "");
-    assert!(stderr(&output).contains("nothing found"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no node matches"), "{}", stderr(&output));
     for option in ["--key", "--value"] {
         let output = folder.run(&["asdf", "search", "a.asdf", option, "("]);
         assert_eq!(status(&output), 2, "{option}");
@@ -439,7 +439,7 @@ fn observation() -> Folder {
 fn info_shows_the_data_despite_many_software_entries() {
     let folder = observation();
     let text = stdout(&folder.done(&["info", "a.asdf"]));
-    assert!(text.contains("  software  30 extensions of asdf 6.0.0\n"), "{text}");
+    assert!(text.contains("  software  30 extensions from asdf 6.0.0\n"), "{text}");
     assert!(text.contains("  history   1 entry, the last: Flat-fielded, 2026-11-20"), "{text}");
     assert!(!text.contains("extension_class"), "{text}");
     let row = |name: &str| {

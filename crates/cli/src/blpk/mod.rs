@@ -1,8 +1,8 @@
 //! The program `blpk`: its arguments, default names, exit statuses and messages, implemented with
 //! the commands of `scibin bloscpack`.
 //!
-//! Unlike the original, we print messages on standard error, so that standard output contains only
-//! results: the output of `info`, and the metadata found by `decompress`.
+//! Unlike the original, this program prints messages on standard error, so that standard output
+//! contains only results: the output of `info`, and the metadata found by `decompress`.
 
 mod original;
 mod python;
@@ -43,13 +43,13 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// Returns `true` if the program was called as `scibin blpk`.
+/// Returns `true` if the first argument of the process is `blpk`.
 pub(crate) fn is_called() -> bool {
     std::env::args_os().nth(1).is_some_and(|word| word == "blpk")
 }
 
-/// Runs a command. Like the original, returns status 1 for every failure. Returns an error only if
-/// standard output has been closed.
+/// Runs a command and prints its errors. Every failure has status 1, as in the original. Returns an
+/// error only if standard output has been closed.
 pub(crate) fn run(arguments: &Blpk, output: Output) -> Result<Verdict, Failure> {
     let output = Output { program: "blpk", ..output };
     let program = Program { arguments, output };
@@ -269,7 +269,8 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// Reports a missing input or an existing output in the words of the original program.
+    /// Fails if the input is missing, or if the output exists and must not be replaced. The
+    /// messages are those of the original program.
     fn check_files(&self, in_file: &Path, out_file: &Path) -> Result<(), Wrong> {
         let (input, output) = (in_file.display(), out_file.display());
         if !in_file.exists() {
@@ -291,7 +292,7 @@ impl Program<'_> {
     }
 }
 
-/// Reports a file that is not a Bloscpack file, in the words of the original program.
+/// Fails with the message of the original program if a file is not a Bloscpack file.
 fn check_header(path: &Path) -> Result<(), Wrong> {
     const LEN: usize = 32;
 
@@ -332,7 +333,8 @@ fn threads_message() -> String {
     format!("{} must be 1 <= n <= 256", usage::written("-n", "--nthreads"))
 }
 
-/// Parses a chunk size. Errors have the same messages as in Python.
+/// Parses a chunk size. Errors have the messages of the original program, some of which come from
+/// Python.
 fn chunk_size(text: &str) -> Result<ChunkSize, Wrong> {
     text.parse().map_err(|error: ::bloscpack::Error| {
         let option = usage::written("-z", "--chunk-size");

@@ -13,9 +13,9 @@ use crate::failure::Failure;
 use crate::formats::bloscpack;
 use crate::output::one_line;
 
-/// The number of offsets shown.
+/// The maximum number of chunk offsets shown.
 const OFFSETS: usize = 5;
-/// The maximum width of a line of metadata.
+/// The maximum width of a line of metadata, in characters.
 const WIDTH: usize = 90;
 
 pub(super) fn print_info(path: &Path) -> Result<(), Failure> {
@@ -56,7 +56,8 @@ fn lines(file: &Reader, first: &blosc::Header) -> Vec<String> {
     lines
 }
 
-/// Returns a heading and the metadata, formatted as in Python, as separate lines.
+/// Returns a heading and the lines of the metadata, formatted as in Python, or of the error from
+/// reading the metadata.
 pub(super) fn metadata(value: ::bloscpack::Result<Value>) -> Vec<String> {
     let value = value.map_or_else(|error| error.to_string(), |value| pformat(&value, WIDTH));
     let lines = value.lines().filter(|line| !line.is_empty()).map(str::to_owned);
@@ -115,7 +116,7 @@ fn fields(fields: &[Field]) -> impl Iterator<Item = String> {
     fields.iter().map(|(name, value)| format!("    {name}: {value}"))
 }
 
-/// Formats fields like an ordered dictionary in Python.
+/// Formats fields like Python's `repr` of an `OrderedDict`.
 fn ordered(fields: &[Field]) -> String {
     let pairs: Vec<String> =
         fields.iter().map(|(name, value)| format!("('{name}', {value})")).collect();

@@ -102,7 +102,8 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// Prints a value that begins in column `indent` and is followed by `allowance` characters.
+    /// Prints a value that begins in column `indent`, and leaves space for `allowance` characters
+    /// after it.
     fn value(&mut self, value: &Value, indent: usize, allowance: usize, level: usize) {
         let one_line = repr(value);
         if indent + one_line.chars().count() + allowance <= self.width {
@@ -134,8 +135,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Separates an item from the previous one, if any. Returns the number of characters that
-    /// follow the item on its line.
+    /// Prints a comma and a line break before every item except the first. Returns the number of
+    /// characters that follow the item on its line.
     fn separate(&mut self, number: usize, count: usize, indent: usize, allowance: usize) -> usize {
         if number > 0 {
             self.out.push(',');
@@ -149,7 +150,8 @@ impl Printer<'_> {
         self.out.extend(std::iter::repeat_n(' ', indent));
     }
 
-    /// Prints text in pieces: its lines or, if these are too wide, groups of words.
+    /// Prints a string as several literals: one for each line or, if a line is too wide, one for
+    /// each group of words that fits.
     fn text(&mut self, text: &str, indent: usize, allowance: usize, level: usize) {
         let outer = usize::from(level == 1);
         let (indent, allowance) = (indent + outer, allowance + outer);

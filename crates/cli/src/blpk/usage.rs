@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// The maximum width of a line of the usage.
+/// The maximum width of a line of the usage, in characters.
 const WIDTH: usize = 78;
 
-/// The help of the program itself. NCORES is replaced with the number of processors.
+/// The help that is printed without a command. NCORES is replaced with the number of processors.
 const HELP: &str = "\
 usage: blpk [-h] [--version] [-v | -d] [-f] [-n [1, 256]]  ...
 
@@ -60,7 +60,7 @@ const METADATA: &str = "  \
                         file containing the metadata, must contain valid JSON
 ";
 
-/// A command: its names, the options and operands in its usage, and its help without the usage.
+/// A command: its two names, the options and operands shown in its usage, and the rest of its help.
 struct Subcommand {
     names: [&'static str; 2],
     options: &'static [&'static str],
@@ -188,8 +188,8 @@ impl Subcommand {
     }
 }
 
-/// Returns the name of the command in the arguments, and the index of the command in
-/// [`SUBCOMMANDS`].
+/// Finds the first command in the arguments. Returns its name as typed, and its index in
+/// [`SUBCOMMANDS`], or `None` if there is no command.
 fn named() -> Option<(&'static str, usize)> {
     let words = || std::env::args_os().skip(1);
     let find = |name: &&'static str| words().position(|word| word == OsStr::new(name));
@@ -199,7 +199,8 @@ fn named() -> Option<(&'static str, usize)> {
     names.min_by_key(|(place, _)| *place).map(|(_, found)| found)
 }
 
-/// Returns an option as typed: in its long form if the arguments contain it, even abbreviated.
+/// Returns the long form of an option if the arguments contain it, even abbreviated, or else the
+/// short form.
 pub(super) fn written(short: &'static str, long: &'static str) -> &'static str {
     let is_long = |word: std::ffi::OsString| {
         let word = word.to_string_lossy();
@@ -209,7 +210,7 @@ pub(super) fn written(short: &'static str, long: &'static str) -> &'static str {
     if std::env::args_os().any(is_long) { long } else { short }
 }
 
-/// Prints help, the version, or the error in the arguments.
+/// Prints the help, the version, or the error in the arguments, and returns the exit status.
 pub(crate) fn explain(error: &clap::Error) -> ExitCode {
     let command = named().map(|(name, at)| (name, &SUBCOMMANDS[at]));
     let (usage, program) = match command {
@@ -225,7 +226,7 @@ pub(crate) fn explain(error: &clap::Error) -> ExitCode {
             print(&help)
         }
         ErrorKind::DisplayVersion => print(&format!(
-            // The release of the original program with these options.
+            // The version is that of the original program whose options are supported.
             "bloscpack: '0.16.0' python-blosc: 'scibin {0}' blosc: 'scibin {0}'\n",
             env!("CARGO_PKG_VERSION")
         )),
@@ -234,8 +235,9 @@ pub(crate) fn explain(error: &clap::Error) -> ExitCode {
                 return fail(&format!("blpk: error: {threads}\n"), 1);
             }
             let message = message(error, kind);
-            // The original rejects invalid options of the program itself before it parses the
-            // command, and rejects unknown arguments afterwards.
+            // In the original, these errors show the usage of the program rather than of the
+            // command: it checks its own options before the command, and unknown arguments
+            // afterwards.
             let is_global =
                 matches!(kind, ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict)
                     || message.starts_with("argument -n/--nthreads");
@@ -251,7 +253,7 @@ fn first_line(text: &str) -> String {
 }
 
 fn print(text: &str) -> ExitCode {
-    // Ignore errors: if the output cannot be written, they cannot be reported either.
+    // Ignore an error, because there is no way to report it.
     let _ = io::stdout().lock().write_all(text.as_bytes());
     ExitCode::SUCCESS
 }
@@ -269,8 +271,8 @@ fn context(error: &clap::Error, kind: ContextKind) -> String {
     }
 }
 
-/// Returns the message for an invalid number of threads, which is the only usage error with status
-/// 1.
+/// Returns the message for an invalid number of threads, which is the only usage error that causes
+/// status 1, or `None` for any other error.
 fn threads_out_of_range(error: &clap::Error) -> Option<String> {
     let argument = context(error, ContextKind::InvalidArg);
     let value = context(error, ContextKind::InvalidValue);
@@ -278,11 +280,11 @@ fn threads_out_of_range(error: &clap::Error) -> Option<String> {
     is_number.then(super::threads_message)
 }
 
-/// Returns the reason in the words of Python's `argparse`.
+/// Returns the error message that Python's `argparse` prints for a usage error.
 fn message(error: &clap::Error, kind: ErrorKind) -> String {
     let argument = context(error, ContextKind::InvalidArg);
     let value = context(error, ContextKind::InvalidValue);
-    // `--codec <CODEC>` is printed as `-c/--codec`.
+    // For example, print `--codec <CODEC>` as `-c/--codec`.
     let option = argument.split([' ', '=']).next().unwrap_or_default();
     let option = match option {
         "--typesize" => "-t/--typesize",

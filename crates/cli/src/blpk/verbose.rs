@@ -1,6 +1,6 @@
-//! The lines about chunks and metadata that the original program prints with `--verbose`. Our
-//! `--debug` prints the same lines: the additional lines of the original show only its own
-//! variables and the bytes that it reads.
+//! The lines about chunks and metadata that the original program prints with `--verbose`. In this
+//! program, `--debug` prints the same lines, because the additional lines of the original show only
+//! its own variables and the bytes that it reads.
 
 use std::path::Path;
 
@@ -57,7 +57,7 @@ fn chunks(nchunks: u64, chunk_size: u32, last_chunk: u32) -> [String; 3] {
     ]
 }
 
-/// Returns a remark if the data is smaller than the requested chunk size.
+/// Returns a remark if the data is not empty, but smaller than the requested chunk size.
 fn smaller(asked: u32, len: u64) -> Option<String> {
     let is_smaller = u64::from(asked) > len && len > 0;
     let (asked, used) = (double_pretty(asked.into()), double_pretty(len));

@@ -12,11 +12,11 @@ use crate::output::print::Elements;
 use crate::output::progress::Progress;
 use crate::output::{count, one_line};
 
-/// The maximum size in bytes of compressed arrays in a preview. Larger arrays take too long,
-/// because they are decoded as a whole.
+/// The maximum decoded size in bytes of a compressed array that is drawn. Larger arrays take too
+/// long, because they are decoded as a whole.
 const MAX_DECODED: u64 = 64 << 20;
 
-/// Returns the array nodes in the order of the tree text.
+/// Returns the array nodes in the order in which the text of the tree contains them.
 pub(super) fn nodes(file: &Asdf) -> impl Iterator<Item = Node<'_>> {
     file.nodes().into_iter().flatten().filter(|node| node.is_ndarray())
 }
@@ -53,8 +53,8 @@ pub(super) fn with_elements<R>(
     })
 }
 
-/// Returns the two-dimensional arrays that do not take long to draw, largest first, with their
-/// pointers.
+/// Returns the two-dimensional arrays, largest first, with their pointers. Omits compressed arrays
+/// that would take too long to decode.
 pub(super) fn images(file: &Asdf) -> impl Iterator<Item = (String, NdArray<'_>)> {
     by_size(file).into_iter().filter_map(|node| {
         let array = node.ndarray().ok().filter(|array| array.shape().len() == 2)?;
@@ -67,10 +67,10 @@ pub(super) fn images(file: &Asdf) -> impl Iterator<Item = (String, NdArray<'_>)>
     })
 }
 
-/// The headings of the columns of [`row`].
+/// The headings of the columns that [`row`] returns.
 pub(super) const HEADING: [&str; 6] = ["pointer", "datatype", "shape", "block", "codec", "ratio"];
 
-/// Returns the table row for an array.
+/// Returns the table row for an array. If the array cannot be read, the row contains the error.
 pub(super) fn row(node: Node<'_>) -> Vec<String> {
     let pointer = one_line(&node.to_pointer().unwrap_or_default());
     let array = match node.ndarray() {
@@ -90,7 +90,7 @@ pub(super) fn row(node: Node<'_>) -> Vec<String> {
     vec![pointer, dtype, format!("{:?}", array.shape()), block, codec, ratio]
 }
 
-/// Returns the table row for an array as a JSON object.
+/// Returns the information in a table row as a JSON object.
 pub(super) fn row_json(node: Node<'_>) -> Value {
     let pointer = node.to_pointer();
     match node.ndarray() {

@@ -25,7 +25,7 @@ pub(crate) fn blocks(path: &Path, reading: &Reading, output: Output) -> Result<V
     Ok(if is_broken { Verdict::Found } else { super::verdict_on(&file) })
 }
 
-/// Returns all blocks of a file.
+/// Returns all blocks of a file, or the failure from locating them.
 pub(super) fn all<'a>(path: &Path, file: &'a Asdf) -> Result<Vec<Block<'a>>, Failure> {
     file.blocks().iter().collect::<asdf::Result<_>>().map_err(|error| Failure::asdf(path, error))
 }
@@ -81,7 +81,7 @@ pub(crate) fn block_json(block: &Block<'_>) -> Value {
 pub(crate) fn compression(block: &Block<'_>) -> String {
     match block.header() {
         Ok(header) if header.is_compressed() => {
-            // If the data cannot be read, assume that it is not chunked.
+            // If the data cannot be read, assume that the codec is not blsc-chunked.
             let is_chunked = block.is_blosc_chunked().unwrap_or(false);
             header.compression_name() + if is_chunked { "-chunked" } else { "" }
         }

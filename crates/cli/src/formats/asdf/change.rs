@@ -21,7 +21,7 @@ use crate::output::{Output, count, print_json, size};
 pub(crate) fn set(request: &Set, output: Output) -> Result<Verdict, Failure> {
     let Set { file, pointer, value, parents, changing } = request;
     if value.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
-        let message = "is empty, but expected a single YAML value, for example null, \"\" or {}";
+        let message = "expected a single YAML value, such as null, \"\" or {}, found empty text";
         return Err(Failure::other("the value", message));
     }
     let value = Tree::parse(value);
@@ -47,8 +47,8 @@ pub(crate) fn mv(request: &Mv, output: Output) -> Result<Verdict, Failure> {
     })
 }
 
-/// Returns the new key: the destination itself or, if it is a pointer, its last part. Fails if the
-/// pointer does not lead into the mapping that contains the entry.
+/// Returns the new key: the destination itself or, if the destination is a pointer, the last part
+/// of the pointer. Fails if the pointer leads into another mapping than that of the entry.
 fn new_key<'d>(entry: &str, destination: &'d str) -> Result<Cow<'d, str>, String> {
     let Some((parent, key)) = destination.rsplit_once('/').filter(|_| destination.starts_with('/'))
     else {
@@ -85,7 +85,7 @@ pub(crate) fn import(request: &Import, output: Output) -> Result<Verdict, Failur
     })
 }
 
-/// Fails if a parent of a new node does not exist, unless `--parents` is given.
+/// Fails if the node to add has missing parents, unless `--parents` is given.
 fn check_parent(
     path: &Path,
     editor: &Editor,
@@ -112,7 +112,10 @@ pub(super) fn open(
     output: Output,
 ) -> Result<Editor, Failure> {
     if is_standard(path) {
-        return Err(Failure::other("standard input", "cannot be changed; -o OUT writes a file"));
+        return Err(Failure::other(
+            "standard input",
+            "cannot be changed; -o OUT writes a changed copy",
+        ));
     }
     let is_locked_away = is_read_only(path).map_err(|error| Failure::io(path, error))?;
     if is_locked_away && !force {
@@ -127,7 +130,7 @@ pub(super) fn open(
     Ok(editor)
 }
 
-/// Applies an edit to a file, or to a copy of it.
+/// Applies an edit to a file or, with `--output`, to a copy of the file.
 pub(super) fn change(
     path: &Path,
     changing: &Changing,
@@ -177,7 +180,7 @@ pub(super) fn report(
         let numbers: Vec<String> = unused.iter().map(usize::to_string).collect();
         let (path, numbers) = (path.display(), numbers.join(", "));
         output.remark(&format_args!(
-            "{path}: arrays no longer use these blocks, which keep their space: {numbers}"
+            "{path}: no array uses these blocks any more, but they keep their space: {numbers}"
         ));
     }
     if output.json {

@@ -1,4 +1,4 @@
-//! Copying a file in another form: `scibin asdf convert`, `to-yaml`, `explode`, `implode`.
+//! Copying a file with changed storage: `scibin asdf convert`, `to-yaml`, `explode`, `implode`.
 
 use std::io::{self, BufWriter, Seek as _};
 use std::path::Path;
@@ -45,7 +45,7 @@ pub(crate) fn implode(request: &CopyRequest, output: Output) -> Result<Verdict, 
 pub(crate) fn explode(request: &CopyRequest, output: Output) -> Result<Verdict, Failure> {
     let CopyRequest { file: path, output: target, writing, .. } = request;
     if output_file::is_standard(target) {
-        let message = "several files cannot be written to standard output";
+        let message = "standard output cannot contain several files; expected a file name";
         return Err(Failure::other(target.display(), message));
     }
     let _lock = super::lock(target, writing)?;
@@ -106,8 +106,8 @@ fn open_by(path: &Path, others: &OtherFiles, ignore_checksums: bool) -> Result<A
     super::open_by(&options.verify(verify), path)
 }
 
-/// Prints the diagnostics of the file and of the files that it refers to. A checksum mismatch is a
-/// finding, because the copy has a new checksum that matches.
+/// Prints the diagnostics of the file and of the files that it refers to. Returns `Found` if a
+/// checksum did not match, because the new checksum in the copy hides the damage.
 fn remark(path: &Path, file: &Asdf, output: Output) -> Verdict {
     super::remark(path, file, output);
     let mut all = file.diagnostics();

@@ -14,7 +14,7 @@ use crate::output::file::is_standard;
 use crate::output::{Output, one_line, print_json};
 
 pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
-    // Bad data must not lead to status 1, which means that the files differ.
+    // Bad data must not cause status 1, which means that the files differ.
     compare(command, output).map_err(Failure::fatal)
 }
 

@@ -1,6 +1,7 @@
 //! `scibin asdf edit`: opens the tree in the user's editor.
 //!
-//! The text is kept in a separate file until it has been saved in the ASDF file, or until the user discards it.
+//! The edited text is kept in a temporary file until it has been saved in the ASDF file, or until
+//! the user discards it.
 
 use std::io::{self, BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ pub(crate) fn edit(request: &Edit, output: Output) -> Result<Verdict, Failure> {
     let mut editor = change::open(path, request.in_place, request.force, output)?;
     let before = match editor.tree() {
         Ok(tree) => tree.text().to_owned(),
-        // Show the text unchanged, so that the user can repair it.
+        // If the tree is invalid, let the user repair its text.
         Err(error) => {
             output.say(&Failure::asdf(path, error));
             String::from_utf8_lossy(editor.file().tree_text()).into_owned()
@@ -44,7 +45,8 @@ pub(crate) fn edit(request: &Edit, output: Output) -> Result<Verdict, Failure> {
     Ok(Verdict::Fine)
 }
 
-/// Lets the user edit the text until it is a valid tree. Returns `true` if there is something to write.
+/// Lets the user edit the text until it is a valid tree. Returns `false` if the user did not change
+/// the text, or discarded the changes.
 fn let_user_edit(
     path: &Path,
     text: &Path,
@@ -56,7 +58,7 @@ fn let_user_edit(
         let ended = run_editor(text).map_err(|error| kept(path, text, &error.to_string()))?;
         let now = fs::read_to_string(text);
         if !ended.success() {
-            let why = format!("the editor ended with {ended}");
+            let why = format!("the editor failed with {ended}");
             if now.is_ok_and(|now| now == before) {
                 fs::remove_file(text).map_err(|error| Failure::io(text, error))?;
                 return Err(Failure::other(path.display(), format!("not changed: {why}")));
@@ -83,11 +85,12 @@ fn let_user_edit(
     }
 }
 
-/// Asks what to do with text that is not a valid tree. Returns `None` if there is no answer.
+/// Asks what to do with text that is not a valid tree. Returns `None` if the question cannot be
+/// asked, or if standard input ends.
 fn ask() -> Option<char> {
     let mut err = io::stderr().lock();
     loop {
-        write!(err, "e: edit again, d: discard the changes, k: keep the text and quit? ").ok()?;
+        write!(err, "Edit again (e), discard changes (d), or keep the text and quit (k)? ").ok()?;
         err.flush().ok()?;
         let mut line = String::new();
         if io::stdin().lock().read_line(&mut line).ok()? == 0 {
@@ -100,7 +103,8 @@ fn ask() -> Option<char> {
     }
 }
 
-/// Returns the failure for an unchanged file whose edited text is kept in a separate file.
+/// Returns the failure of an edit that left the file unchanged. Its message contains the path of
+/// the edited text.
 fn kept(path: &Path, text: &Path, why: &str) -> Failure {
     let message = format!("not changed: {why}; the edited text is in {}", text.display());
     Failure::other(path.display(), message)
@@ -120,7 +124,7 @@ fn run_editor(text: &Path) -> io::Result<ExitStatus> {
     let program = named.into_iter().find(|program| !program.is_empty());
     let program = program.unwrap_or_else(|| "vi".into());
     if cfg!(unix) {
-        // The variable may contain options.
+        // Let a shell split the variable, because it may contain options.
         let mut script = program;
         script.push(" \"$1\"");
         return Command::new("sh").arg("-c").arg(script).arg("sh").arg(text).status();

@@ -70,7 +70,7 @@ pub(crate) fn get(
     Ok(verdict)
 }
 
-/// Returns the array at a pointer, or the node if it is not an array.
+/// Returns the array at a pointer or, if the node is not an array, the node.
 fn array_at<'a>(root: Node<'a>, pointer: &str) -> asdf::Result<Result<NdArray<'a>, Node<'a>>> {
     Ok(match root.find(pointer)? {
         Target::Node(node) if node.is_ndarray() => Ok(node.ndarray()?),
@@ -80,7 +80,7 @@ fn array_at<'a>(root: Node<'a>, pointer: &str) -> asdf::Result<Result<NdArray<'a
     })
 }
 
-/// Returns `true` if the request is for the rows of a table rather than for its node.
+/// Returns `true` if the options request the rows of a table rather than its node.
 fn is_wanted_as_table(request: &GetRequest) -> bool {
     let ArrayOutput { slice, output, form, .. } = &request.array;
     slice.is_some() || output.is_some() || form.is_some()
@@ -103,8 +103,8 @@ fn write_table(
         (Form::Json, _) => true,
         (Form::Text, None) if request.array.form.is_none() => false,
         _ => {
-            let message = "a table is written as CSV or JSON; a single column, such as \
-                           POINTER/NAME, can be written as any array";
+            let message = "a table can only be written as CSV or JSON; a single column, such as \
+                           POINTER/NAME, can be written in any form";
             return Err(Failure::other(request.file.display(), message));
         }
     };
@@ -129,7 +129,7 @@ fn write_table(
     Ok(())
 }
 
-/// Returns the rows of an array that the file contains, and a message if others are missing.
+/// Returns those rows of an array that the file contains, and a message if any rows are missing.
 fn available<'a>(array: &NdArray<'a>) -> asdf::Result<(NdArray<'a>, Option<String>)> {
     let rows = array.available()?;
     let count = array.shape().first().copied().unwrap_or(1);

@@ -42,7 +42,7 @@ pub(crate) fn info(
     let mut described = Descriptions::default();
     if describing.describe {
         let schemas = super::validate::read(&describing.schemas, output)?;
-        // Problems with the tree are reported below.
+        // Ignore an error here, because problems with the tree are reported below.
         described = schemas.describe(&file).unwrap_or_default();
     }
     let blocks = blocks::all(path, &file)?;
@@ -59,11 +59,11 @@ pub(crate) fn info(
     Ok(if file.tree().is_ok() { super::verdict_on(&file) } else { Verdict::Found })
 }
 
-/// Draws the largest image in a file. Returns an empty string if the file contains no image.
+/// Draws the largest readable image in a file. Returns an empty string if there is none.
 fn drawn(file: &Asdf) -> String {
     let drawn = arrays::images(file).find_map(|(pointer, array)| {
         let draw = |elements: &Elements<'_, _>| picture::thumbnail(elements);
-        // Skip an array that cannot be read: `verify` reports it.
+        // Skip an array that cannot be read, because `verify` reports it.
         let image = arrays::with_elements(&array, &Progress::new(0, true), draw)?.ok()?;
         Some(format!("  {}\n{image}", one_line(&pointer)))
     });
@@ -148,7 +148,7 @@ fn write_about(out: &mut dyn Write, file: &Asdf) -> io::Result<()> {
         let software = cut(&one_line(&software.join(", ")));
         writeln!(
             out,
-            "  software  {} of {software}",
+            "  software  {} from {software}",
             count(history.extensions.len(), "extension")
         )?;
     }
@@ -161,7 +161,8 @@ fn write_about(out: &mut dyn Write, file: &Asdf) -> io::Result<()> {
     Ok(())
 }
 
-/// Shortens a line to fit a terminal.
+/// Shortens a line to 60 characters, so that it fits a terminal. The omitted text is replaced with
+/// "...".
 fn cut(line: &str) -> String {
     match line.char_indices().nth(60) {
         Some((end, _)) => format!("{} ...", &line[..end]),

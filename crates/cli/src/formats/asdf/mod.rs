@@ -93,7 +93,7 @@ fn options(reading: &Reading) -> OpenOptions {
 }
 
 /// Returns the failure for an error about the node at a pointer. The message contains the pointer
-/// as typed, unless the error already names it.
+/// as typed, unless the error message contains it already.
 fn at_pointer(path: &Path, pointer: &str, error: asdf::Error) -> Failure {
     let is_named = pointer.is_empty()
         || error.pointer().is_some_and(|named| named.starts_with(pointer))
@@ -104,22 +104,22 @@ fn at_pointer(path: &Path, pointer: &str, error: asdf::Error) -> Failure {
     Failure::asdf(path, error).about(pointer)
 }
 
-/// Returns the outcome for a file that was read as far as possible: `Found` if its diagnostics
-/// include an error.
+/// Returns `Found` if the diagnostics of a file include an error, or else `Fine`.
 fn verdict_on(file: &Asdf) -> Verdict {
     let is_error = |found: &Diagnostic| found.severity == Severity::Error;
     if file.diagnostics().iter().any(is_error) { Verdict::Found } else { Verdict::Fine }
 }
 
-/// Prints the diagnostics of the file on standard error, so that standard output contains only results.
+/// Prints the diagnostics of a file on standard error, so that standard output contains only
+/// results.
 fn remark(path: &Path, file: &Asdf, output: Output) {
     for line in diagnostic_lines(&file.diagnostics()) {
         output.remark(&format_args!("{}: {line}", path.display()));
     }
 }
 
-/// Writes a file or, with `--dry-run`, only determines what would be written. Failures that concern
-/// the data name `source`.
+/// Writes a file or, with `--dry-run`, only determines what would be written. The subject of a
+/// failure is `target` if writing failed, or else `source`.
 fn write(
     writer: &Writer<'_>,
     target: &Path,
@@ -139,12 +139,12 @@ fn check_not_embedded(externals: Externals) -> Result<(), Failure> {
     if externals != Externals::Embed {
         return Ok(());
     }
-    let message = "is for convert, explode and implode; expected relocate or keep";
+    let message = "only convert, explode and implode can embed; expected relocate or keep";
     Err(Failure::other("--externals embed", message))
 }
 
-/// Returns the folders of a file and its copy, for relocating the names of external files. Returns `None` if
-/// the names are to be kept, or if either file is a standard stream.
+/// Returns the folders of a file and its copy, for rewriting the names of external files. Returns
+/// `None` if the names must not change, or if the file or the copy is a standard stream.
 fn folders(path: &Path, target: &Path, externals: Externals) -> Option<(PathBuf, PathBuf)> {
     let is_moved = externals != Externals::Keep && !is_standard(path) && !is_standard(target);
     let folder = |path: &Path| match path.parent() {

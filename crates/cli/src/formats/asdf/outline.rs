@@ -1,5 +1,5 @@
-//! Outlines of trees for human readers, with a line for each node. If a container occurs several
-//! times, its children are shown only once.
+//! Outlines of trees for human readers, with a line for each node. If aliases repeat a mapping or a
+//! list, its children are shown only once.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -12,18 +12,18 @@ use asdf::yaml::{NodeId, NodeKind};
 
 use crate::output::{count, one_line};
 
-/// The maximum number of characters shown of a key, a scalar or a tag.
+/// The maximum number of characters of a key, a scalar or a tag. Longer text is shortened.
 const MAX_TEXT: usize = 60;
 
-/// The number of omitted lines at which counting stops.
+/// The maximum number of omitted lines to count. Larger numbers are shown as "more than".
 const MAX_COUNT: u64 = 1_000_000;
 
-/// The maximum size of an outline in bytes, in addition to [`BYTES_PER_NODE`]. With merge keys, a
-/// few KB can expand to gigabytes.
+/// The maximum size of an outline in bytes, in addition to [`BYTES_PER_NODE`] for each node. With
+/// merge keys, a few KB can expand to gigabytes.
 const MAX_BYTES: u64 = 32 << 20;
 const BYTES_PER_NODE: u64 = 128;
 
-/// Keys of the root that describe how the file was created, not its content.
+/// The keys of the root that describe how the file was created, rather than its content.
 pub(crate) const ABOUT_THE_FILE: [&str; 2] = ["asdf_library", "history"];
 
 /// The part of a tree to show.
@@ -33,13 +33,13 @@ pub(crate) struct Extent {
     pub(crate) depth: Option<usize>,
     /// The maximum number of lines. Outer levels are shown before inner ones.
     pub(crate) lines: Option<u64>,
-    /// Whether to omit the entries about the file itself, and to show the arrays of a mapping before its other
-    /// entries, so that they are visible even if lines are omitted.
+    /// Whether to omit the entries about the file itself, and to show the arrays of a mapping
+    /// before its other entries, so that the arrays are visible even if lines are omitted.
     pub(crate) only_content: bool,
 }
 
-/// Writes the outline of the descendants of a node. Fails with [`io::ErrorKind::FileTooLarge`] if merge keys
-/// expand to too many entries.
+/// Writes the outline of the descendants of a node. Fails with [`io::ErrorKind::FileTooLarge`] if
+/// merge keys expand to too many entries.
 pub(crate) fn outline(
     out: &mut dyn Write,
     root: Node<'_>,
@@ -76,7 +76,7 @@ pub(crate) fn outline(
             }
             room_at_last -= 1;
         }
-        // The branch, the colon, the space and the line end take up nine bytes.
+        // The branch symbol, the colon, the space and the line end take up nine bytes.
         written += (line.prefix.len() + line.key.len() + line.summary.len() + 9) as u64;
         if written > limit {
             let message =
@@ -116,8 +116,8 @@ fn description(node: Node<'_>, described: &Descriptions) -> String {
     }
 }
 
-/// Leaves a container without showing the rest of its children. If some have been shown, prints the
-/// number of omitted children.
+/// Omits `line` and its remaining siblings. If other siblings have been shown before, prints the
+/// number of omitted siblings.
 fn break_off(out: &mut dyn Write, walk: &mut Walk<'_>, line: &Line<'_>) -> io::Result<()> {
     let (shown, left) = walk.skip_siblings();
     if shown > 0 {
@@ -154,7 +154,7 @@ struct Line<'a> {
     node: Node<'a>,
     key: String,
     summary: String,
-    /// The lines drawn before the node, which are the same for all children of its parent.
+    /// The indentation and the vertical lines that connect outer levels. All siblings share it.
     prefix: Rc<str>,
     last: bool,
 }
@@ -165,7 +165,8 @@ impl Line<'_> {
     }
 }
 
-/// Iterates over the lines of a tree in order. [`Walk::descend`] enters a container.
+/// Iterates over the lines of an outline. After a line for a container, [`Walk::descend`] continues
+/// with its children.
 struct Walk<'a> {
     seen: HashSet<NodeId>,
     stack: Vec<Children<'a>>,
@@ -201,7 +202,7 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// Returns the level of the line that was returned last, counted from 1.
+    /// Returns the level of the last line that [`next`](Self::next) returned, counted from 1.
     fn depth(&self) -> usize {
         self.stack.len()
     }
@@ -221,8 +222,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Continues with the children of the node on a line, if it is a container that has not been entered
-    /// before.
+    /// Continues with the children of the node on a line, if the node is a container whose children
+    /// have not been shown yet.
     fn descend(&mut self, line: &Line<'a>) {
         if is_plain(line.node) || line.node.is_ndarray() || !self.seen.insert(line.node.id()) {
             return;
@@ -231,14 +232,14 @@ impl<'a> Walk<'a> {
         self.stack.extend(children(line.node, &prefix, self.only_content));
     }
 
-    /// Leaves the container of the line that was returned last. Returns the number of its children
-    /// before and after that line.
+    /// Skips the remaining siblings of the last line that [`next`](Self::next) returned. Returns
+    /// the number of siblings before and after this line.
     fn skip_siblings(&mut self) -> (usize, usize) {
         self.stack.pop().map_or((0, 0), |children| (children.shown - 1, children.left))
     }
 }
 
-/// Returns the children of a container, unless its own line already shows all of them.
+/// Returns the children of a container, or `None` if the line of the container shows all of them.
 fn children<'a>(node: Node<'a>, prefix: &str, arrays_first: bool) -> Option<Children<'a>> {
     let iter: Box<dyn Iterator<Item = (String, Node<'a>)> + 'a> = match node.kind() {
         NodeKind::Mapping => Box::new(entries(node, arrays_first)),
@@ -303,8 +304,8 @@ fn short_tag(tag: &str) -> String {
     format!("!{}", cut(short.trim_start_matches('!'), false))
 }
 
-/// Shortens text to one line of at most `MAX_TEXT` characters, followed by "..." if any were
-/// removed or if there is `more` text.
+/// Shortens text to one line of at most `MAX_TEXT` characters. Appends "..." if characters were
+/// removed, or if `more` is `true`.
 fn cut(text: &str, more: bool) -> String {
     let line = one_line(text);
     if line.chars().count() <= MAX_TEXT && !more {

@@ -35,7 +35,7 @@ pub(super) fn repair(request: &RepairRequest, output: Output) -> Result<Verdict,
         output_file::write_file(target, writing.force, body, fail)?
     };
     if is_standard(target) && !writing.dry_run {
-        // Standard output contains the file, so report the losses on standard error.
+        // Report the losses on standard error, because standard output contains the file.
         for loss in &report.lost {
             output.fail(&format_args!("{}: {}", path.display(), loss_text(loss)));
         }
@@ -89,7 +89,7 @@ fn loss_text(loss: &Loss) -> String {
     format!("lost: {}{missing}{arrays}", loss.reason)
 }
 
-/// Returns the separator and a clause with the number of missing bytes, or an empty string if no
+/// Returns the separator, followed by the number of missing bytes. Returns an empty string if no
 /// bytes are missing.
 fn missing_text(separator: &str, bytes: u64) -> String {
     match bytes {

@@ -29,7 +29,7 @@ pub(super) fn search(request: &SearchRequest, output: Output) -> Result<Verdict,
         let written = if output.json {
             out.write_all(comma.as_bytes()).and_then(|()| write_json(&mut out, &match_json(&one)))
         } else {
-            // The pointer to the root is empty, so print it in quotes.
+            // Print the pointer to the root as "", because it is empty.
             let pointer = if one.pointer.is_empty() { "\"\"" } else { &one.pointer };
             writeln!(out, "{} = {}", one_line(pointer), one_line(&one.summary()))
         };
@@ -45,7 +45,7 @@ pub(super) fn search(request: &SearchRequest, output: Output) -> Result<Verdict,
     super::remark(path, &file, output);
     searched.map_err(|error| Failure::asdf(path, error))?;
     if found == 0 {
-        output.remark(&format_args!("{}: nothing found", path.display()));
+        output.remark(&format_args!("{}: no node matches", path.display()));
     }
     Ok(Verdict::Fine)
 }
@@ -73,7 +73,8 @@ fn wanted(request: &SearchRequest) -> Result<Search<'static>, Failure> {
     Ok(search)
 }
 
-/// Parses `--value`: either a comparison or, as in asdftool, JSON, in which a string is a regular expression.
+/// Parses the argument of `--value`: a comparison or, as in asdftool, JSON. A JSON string, or text
+/// that is not JSON, is a regular expression.
 fn value_test(value: &str) -> Result<ValueTest<'static>, Failure> {
     for (sign, relation) in [
         (">=", Relation::AtLeast),

@@ -64,7 +64,7 @@ fn print(path: &Path, found: &[Mismatch], output: Output) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the diagnostic as JSON, with the URI of the schema and a pointer to the violated
+/// Returns a mismatch as JSON: the diagnostic, and the schema URI with a pointer to the violated
 /// keyword.
 fn mismatch_json(found: &Mismatch) -> Value {
     let mut value = json!(found.diagnostic);

@@ -26,7 +26,7 @@ pub(crate) fn verify(path: &Path, reading: &Reading, output: Output) -> Result<V
     Ok(if report.is_fine() { Verdict::Fine } else { Verdict::Found })
 }
 
-/// Verifies a file, and shows the progress.
+/// Verifies a file, and shows a progress bar.
 pub(super) fn check(path: &Path, file: &Asdf, output: Output) -> Result<VerifyReport, Failure> {
     let fail = |error| Failure::asdf(path, error);
     let mut total = 0;
