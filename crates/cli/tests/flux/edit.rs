@@ -175,7 +175,11 @@ fn commands_use_the_last_of_several_entries_with_the_same_path() {
     folder.write("a.json", format!("[{old},{directory},{new},{directory}]"));
     let listed = folder.done(&["flux", "list", "a.json"]);
     assert_eq!(stdout(&listed), "f\nd\n");
-    assert!(stderr(&listed).contains("2 entries replaced by a later one"), "{}", stderr(&listed));
+    assert!(
+        stderr(&listed).contains("2 entries omitted because of later entries"),
+        "{}",
+        stderr(&listed)
+    );
     assert_eq!(stdout(&folder.done(&["flux", "cat", "a.json", "f"])), "new");
     mkdir(&folder, "out");
     let extracted = folder.done(&["flux", "extract", "a.json", "-C", "out"]);

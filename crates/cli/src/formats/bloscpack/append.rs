@@ -25,7 +25,7 @@ pub(super) fn run(command: &Append, output: Output) -> Result<Verdict, Failure> 
     Ok(Verdict::Fine)
 }
 
-/// Reports the size of the data and the number of chunks after the change.
+/// Reports the size of all data, the number of chunks, and the number of new chunks.
 pub(crate) fn report(path: &Path, appended: &Appended, output: Output) -> io::Result<()> {
     let Appended { nchunks, new_chunks, len, in_place, .. } = appended;
     let path = path.display();
@@ -101,8 +101,8 @@ fn options(command: &Append) -> AppendOptions {
     options
 }
 
-/// Returns the bytes to append from an input: the elements of a `.npy` file if they are appended to
-/// an array, or else the whole input.
+/// Opens an input. If rows are appended to an array and the input is a `.npy` file, selects the
+/// bytes of its elements, or else the whole input.
 fn open(path: &Path, array: Option<&ArrayInfo>) -> Result<Span<FileSource>, Failure> {
     let fail = |error| Failure::bloscpack(path, error);
     let source = plain_source(path)?;
@@ -118,8 +118,8 @@ fn open(path: &Path, array: Option<&ArrayInfo>) -> Result<Span<FileSource>, Fail
     Span::new(source, range).map_err(|error| fail(error.into()))
 }
 
-/// Returns the failure for an error about a file. If the rows do not match the array, this does not
-/// count as bad data, because the file itself is valid.
+/// Returns the failure for an error about a file. Rows that do not match the array do not count as
+/// bad data, because the file itself is valid.
 fn mismatch(path: &Path, error: bloscpack::Error) -> Failure {
     match error.kind() {
         ErrorKind::ShapeMismatch(_) => Failure::other(path.display(), error.to_string()),

@@ -1,4 +1,4 @@
-//! Listing the chunks of a file, and counting them by kind.
+//! Listing the chunks of a file, and counting them by compression.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,8 @@ pub(super) struct Chunks<'a> {
     headers: Vec<bloscpack::Result<blosc::Header>>,
 }
 
-/// The compression of a chunk: codec, shuffle, typesize, and whether it is stored uncompressed.
+/// The compression of a chunk: codec, shuffle, typesize, and whether the chunk is stored
+/// uncompressed.
 type Kind = (&'static str, &'static str, u8, bool);
 
 #[derive(Default)]
@@ -49,7 +50,7 @@ impl<'a> Chunks<'a> {
         kinds
     }
 
-    /// Returns a line of text for each kind of chunk.
+    /// Returns a line of text for each kind of compression, with the number of chunks.
     pub(super) fn kinds_text(&self) -> Vec<String> {
         let line = |((codec, shuffle, typesize, is_memcpyed), counts): (Kind, Counts)| {
             let ratio = ratio(counts.plain, counts.stored);
@@ -132,7 +133,7 @@ fn blosc_json(header: &bloscpack::Result<blosc::Header>) -> Value {
     }
 }
 
-/// Returns the compression ratio, or 0 if nothing is stored.
+/// Returns the compression ratio, or 0 if `stored` is 0.
 #[allow(clippy::cast_precision_loss, reason = "only two decimals are printed")]
 pub(crate) fn ratio(plain: u64, stored: u64) -> f64 {
     if stored == 0 { 0.0 } else { plain as f64 / stored as f64 }

@@ -1,4 +1,4 @@
-//! `scibin bloscpack convert`: copies the chunks to a file with another version or checksum.
+//! `scibin bloscpack convert`: copies the chunks to a file with another format version or checksum.
 
 use bloscpack::change::{RewriteOptions, rewrite};
 use bloscpack::format::Version;

@@ -16,7 +16,7 @@ use crate::arguments::bloscpack::{Estimate, Threads};
 use crate::failure::Failure;
 use crate::output::{Output, print_json, size, table};
 
-/// The intended size of the sample in bytes.
+/// The approximate size of the sample in bytes.
 const SAMPLE: u64 = 8 << 20;
 
 /// The result of packing the sample with one codec and one shuffle.
@@ -64,7 +64,7 @@ pub(super) fn estimate(command: &Estimate, output: Output) -> Result<Verdict, Fa
         io::stdout().lock().write_all(text.as_bytes())?;
         if (sample.len() as u64) < source.len() {
             let (sample, all) = (size(sample.len() as u64), size(source.len()));
-            output.remark(&format_args!("estimated from a sample: {sample} of {all}"));
+            output.remark(&format_args!("estimated from a sample of {sample} out of {all}"));
         }
     }
     Ok(Verdict::Fine)
@@ -96,7 +96,7 @@ impl Trial {
     }
 }
 
-/// Returns evenly spaced chunks of the file, or the whole file if it is small.
+/// Returns the bytes of evenly spaced chunks, or of the whole file if it is small.
 fn sample(source: &dyn ReadAt, chunk_size: ChunkSize) -> bloscpack::Result<Vec<u8>> {
     let chunking = Chunking::of(source.len(), chunk_size)?;
     let wanted = (SAMPLE / u64::from(chunking.chunk_size).max(1)).clamp(1, chunking.nchunks);

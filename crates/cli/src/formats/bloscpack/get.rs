@@ -1,4 +1,4 @@
-//! `scibin get`: prints or extracts the array, a part of it, or a value of the metadata.
+//! `scibin get`: prints or extracts the array, a part of it, or a value from the metadata.
 
 use std::io::{self, Write};
 
@@ -29,7 +29,7 @@ pub(crate) fn get(
         return get_array(&array, request, output);
     };
     if request.array.needs_array() {
-        let message = "a pointer selects a value of the metadata: omit it to get the array";
+        let message = "a pointer selects metadata: omit the pointer to get the array";
         return Err(Failure::other(path.display(), message));
     }
     super::remark_rounded(path, &file, output);
@@ -68,7 +68,7 @@ pub(super) fn with_elements<R>(
     })
 }
 
-/// Returns the metadata. Fails if the file has no metadata.
+/// Returns the metadata as JSON. Fails if the file has no metadata.
 pub(crate) fn metadata(file: &Reader) -> bloscpack::Result<Value> {
     match file.metadata()? {
         Some(metadata) => metadata.json(),

@@ -17,11 +17,11 @@ use crate::failure::Failure;
 use crate::output::html::{Pictures, Report};
 use crate::output::{Output, count, one_line, picture, print_json, size};
 
-/// The maximum number of lines of metadata.
+/// The maximum number of lines of metadata shown.
 const MAX_LINES: usize = 40;
 
-/// Prints an overview, followed by a list of the chunks if `list` is set, and by the array if `preview` is set and it
-/// is an image.
+/// Prints an overview. If `list` is set, a list of the chunks follows. If `preview` is set and the
+/// array is an image, a picture of the array follows.
 pub(crate) fn info(
     path: &Path,
     opening: Opening,
@@ -29,7 +29,7 @@ pub(crate) fn info(
     preview: bool,
     output: Output,
 ) -> Result<Verdict, Failure> {
-    // Open the file even if its metadata is damaged: the overview reports errors in it.
+    // Open the file even if its metadata is damaged, because the overview reports the damage.
     let file = super::open(path, &opening.options().ignore_metadata(true))?;
     let chunks = Chunks::of(&file);
     if output.json {
@@ -52,9 +52,10 @@ pub(crate) fn info(
     Ok(Verdict::Fine)
 }
 
-/// Draws the array. Returns an empty string if there is no array, or if it is not an image.
+/// Draws the array. Returns an empty string if the file contains no image, or if the image cannot
+/// be read.
 fn drawn(file: &Reader) -> String {
-    // Skip an array that cannot be read: `verify` reports it.
+    // Skip an array that cannot be read, because `verify` reports it.
     let image = array(file)
         .and_then(Result::ok)
         .and_then(|array| with_elements(&array, &UnpackOptions::new(), picture::thumbnail)?.ok());
@@ -113,7 +114,7 @@ fn write_text(
     write_metadata(out, file)
 }
 
-/// Returns the array, if the metadata describes one.
+/// Returns the array, or `None` if the metadata does not describe an array.
 fn array(file: &Reader) -> Option<bloscpack::Result<Array<'_>>> {
     let array = file.array();
     let is_none = match &array {
@@ -170,8 +171,8 @@ fn write_metadata(out: &mut dyn Write, file: &Reader) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a datatype as JSON. A record is a list of fields, each of which has a name, a type and possibly a
-/// shape.
+/// Returns a datatype as JSON. A record is a list of fields, each with a name, a type and possibly
+/// a shape.
 pub(super) fn dtype_json(dtype: &Datatype) -> Value {
     let Some(record) = dtype.as_record() else { return json!(dtype.to_string()) };
     let field = |field: &Field| {
@@ -212,8 +213,8 @@ fn info_json(path: &Path, file: &Reader, chunks: &Chunks<'_>) -> Value {
     })
 }
 
-/// Returns the fields of the header as a JSON object, whose keys are the names in the format.
-/// Unknown values are null.
+/// Returns the header as a JSON object, whose keys are the field names of the format. Values that
+/// the header does not state are null.
 pub(super) fn header_json(header: &Header) -> Value {
     json!({
         "version": header.version.number(),

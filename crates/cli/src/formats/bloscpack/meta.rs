@@ -20,7 +20,8 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
     match command {
         MetaCommand::Get { file, pointer } => {
             if !is_standard(file) {
-                // Ignore a failure: the file is then read as it was before the interrupted change.
+                // Ignore a failure, because the file can be read as it was before the interrupted
+                // change.
                 let _ = undo_interrupted(file, output);
             }
             let opened = super::open(file, &OpenOptions::new())?;
@@ -85,7 +86,8 @@ fn write(path: &Path, value: &Value, grow: bool, output: Output) -> Result<(), F
     report(path, value, output)
 }
 
-/// Removes the metadata section. Fails unless `grow` is set, because the removal moves the chunks.
+/// Removes the metadata section. Fails unless `grow` is set, because the whole file must be
+/// rewritten.
 fn remove_all(path: &Path, grow: bool, output: Output) -> Result<(), Failure> {
     let file = super::open(path, &OpenOptions::new().ignore_metadata(true))?;
     if file.meta_header().is_none() {

@@ -92,8 +92,8 @@ fn try_open(path: &Path, options: &OpenOptions) -> ::bloscpack::Result<Reader> {
     options.open(path)
 }
 
-/// Opens an input to pack or append, or standard input for "-". The content of a pipe is first
-/// copied to a temporary file.
+/// Opens an input to pack or append, or standard input for "-". If the input is a pipe, first
+/// copies its content to a temporary file.
 fn plain_source(path: &Path) -> Result<FileSource, Failure> {
     if is_standard(path) {
         return input::source(path).map_err(|error| Failure::bloscpack(path, error.into()));
@@ -107,8 +107,8 @@ fn plain_source(path: &Path) -> Result<FileSource, Failure> {
     spool(file, path)
 }
 
-/// Copies a reader to an unnamed file, because a pipe cannot be read by position. `path` is only used in
-/// messages.
+/// Copies the data of a reader to an unnamed file, because a pipe cannot be read at arbitrary
+/// offsets. `path` is only used in messages.
 fn spool(mut reader: impl Read, path: &Path) -> Result<FileSource, Failure> {
     let spooled = tempfile::tempfile().and_then(|mut file| {
         io::copy(&mut reader, &mut file)?;
@@ -122,8 +122,8 @@ fn is_npy(source: &dyn ReadAt) -> bool {
     source.bytes_at(0, NPY_MAGIC.len()).is_ok_and(|head| head == NPY_MAGIC)
 }
 
-/// Returns the failure of a call that reads one file and writes another. The subject of the failure
-/// is the file that caused it.
+/// Returns the failure of an operation that reads `input` and writes `output`. The subject of the
+/// failure is the file that caused the error.
 fn failure(input: &Path, output: &Path, error: ::bloscpack::Error) -> Failure {
     match error.kind() {
         ErrorKind::Output(error) => Failure::other(output.display(), error.to_string()),
@@ -131,7 +131,7 @@ fn failure(input: &Path, output: &Path, error: ::bloscpack::Error) -> Failure {
     }
 }
 
-/// Rolls back an interrupted in-place change, if there is one, and reports it.
+/// Rolls back an interrupted in-place change, if there is one, and reports the rollback.
 fn undo_interrupted(path: &Path, output: Output) -> Result<(), Failure> {
     if journal::roll_back(path).map_err(|error| Failure::bloscpack(path, error))? {
         let path = path.display();
@@ -140,14 +140,14 @@ fn undo_interrupted(path: &Path, output: Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints remarks about problems with a file that do not prevent its data from being read.
+/// Prints a remark about each error in a file that did not prevent opening it.
 fn remark_damage(path: &Path, file: &Reader, output: Output) {
     for diagnostic in damage(file) {
         output.remark(&format_args!("{}: {diagnostic}", path.display()));
     }
 }
 
-/// Prints a remark about each number in the metadata that is rounded when it is printed.
+/// Prints a remark about each integer in the metadata that is too large to print exactly.
 fn remark_rounded(path: &Path, file: &Reader, output: Output) {
     for diagnostic in
         file.diagnostics().iter().filter(|diagnostic| diagnostic.code == Code::BigInteger)

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 const EXTENSION: &str = ".blp";
 
-/// Returns the default path for packing a file.
+/// Returns the default path of the packed file.
 pub(crate) fn packed(input: &Path) -> PathBuf {
     let mut name = OsString::from(input);
     name.push(EXTENSION);
     name.into()
 }
 
-/// Returns the default path for unpacking a file, or `None` if its name does not end in `.blp`.
+/// Returns the default path of the unpacked file, or `None` if `input` does not end in `.blp`.
 pub(crate) fn unpacked(input: &Path) -> Option<PathBuf> {
     let is_packed = input.extension().is_some_and(|extension| extension == &EXTENSION[1..]);
     is_packed.then(|| input.with_extension(""))

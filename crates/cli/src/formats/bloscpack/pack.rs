@@ -93,7 +93,7 @@ pub(crate) fn pack(command: &Pack, target: &Path, output: Output) -> Result<Pack
         }
         (Input::Pipe(mut pipe), true) => {
             output.remark(
-                &"standard input has no known length and standard output is not seekable, so the \
+                &"the length of the input is unknown and standard output is not seekable, so the \
                   original program will treat the packed file as empty",
             );
             let body = |out: &mut dyn Write| {
@@ -120,7 +120,7 @@ enum Input {
 }
 
 impl Input {
-    /// Opens the input. If it is an array, also sets the options that suit the array.
+    /// Opens the input. If it is an array, adjusts the options to the array.
     fn open(command: &Pack, options: WriteOptions) -> Result<(Self, WriteOptions), Failure> {
         let path = &command.input;
         if is_standard(path) {
@@ -135,7 +135,8 @@ impl Input {
         Self::of_file(plain_source(path)?, is_npy && !command.raw, command, options)
     }
 
-    /// Opens a pipe with plain bytes or a `.npy` file, which is recognised by its first bytes.
+    /// Opens a pipe. Recognises a `.npy` file by its first bytes, and treats anything else as plain
+    /// bytes.
     fn of_pipe(
         mut pipe: impl Read + 'static,
         command: &Pack,
@@ -162,7 +163,7 @@ impl Input {
         let (range, options) = if is_npy {
             let (array, range) = ArrayInfo::from_npy(&source).map_err(fail)?;
             let options = options.array(&array).map_err(fail)?;
-            // Options from the command line take precedence over those that suit the array.
+            // A typesize from the command line takes precedence over that of the array.
             let typesize = command.compression.typesize.map(u32::from);
             (range, typesize.into_iter().fold(options, WriteOptions::typesize))
         } else {
@@ -172,7 +173,7 @@ impl Input {
         Ok((Self::File(source), options))
     }
 
-    /// Returns the number of bytes, or 0 if it is unknown.
+    /// Returns the number of bytes in the input, or 0 if it is unknown.
     fn len(&self) -> u64 {
         match self {
             Self::File(source) => source.len(),

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-/// Sets the value at the pointer, or the whole value for "". The last key may be new, and "-" means
-/// the position after the last item of a list. The error names the part of the pointer that does
-/// not exist.
+/// Sets the value at the pointer, or replaces the whole value for "". The last key may be new, and
+/// "-" as the last key appends to a list. The error names the part of the pointer that does not
+/// exist.
 pub(super) fn set(root: &mut Value, pointer: &str, value: Value) -> Result<(), String> {
     let Some((parent, key)) = split(pointer)? else {
         *root = value;
@@ -42,7 +42,7 @@ pub(super) fn remove(root: &mut Value, pointer: &str) -> Result<(), String> {
     }
 }
 
-/// Splits a pointer into the pointer to the parent and the key in it. Returns `None` for "".
+/// Splits a pointer into the pointer to the parent and the unescaped key. Returns `None` for "".
 fn split(pointer: &str) -> Result<Option<(&str, String)>, String> {
     if pointer.is_empty() {
         return Ok(None);
@@ -56,7 +56,7 @@ fn split(pointer: &str) -> Result<Option<(&str, String)>, String> {
 }
 
 fn parent_of<'a>(root: &'a mut Value, parent: &str) -> Result<&'a mut Value, String> {
-    root.pointer_mut(parent).ok_or_else(|| format!("nothing at {parent:?}"))
+    root.pointer_mut(parent).ok_or_else(|| format!("no value at {parent:?}"))
 }
 
 fn item<'a>(items: &'a mut [Value], key: &str) -> Result<&'a mut Value, String> {
@@ -65,7 +65,7 @@ fn item<'a>(items: &'a mut [Value], key: &str) -> Result<&'a mut Value, String> 
     let index = key.parse::<usize>().ok().filter(|_| is_plain);
     index
         .and_then(|index| items.get_mut(index))
-        .ok_or_else(|| format!("no item {key:?} in a list of {len}"))
+        .ok_or_else(|| format!("no item {key:?} in a list of length {len}"))
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn removing_a_value_keeps_the_order_of_the_others() {
+    fn removing_a_value_keeps_the_order_of_the_remaining_keys() {
         let removed = |pointer: &str| edited(|value| remove(value, pointer)).unwrap();
         assert_eq!(removed("/a"), r#"{"l":[1,{"x":2}],"c/d":3}"#);
         assert_eq!(removed("/l/0"), r#"{"a":1,"l":[{"x":2}],"c/d":3}"#);

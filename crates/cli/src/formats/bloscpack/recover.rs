@@ -18,7 +18,7 @@ pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Fail
     let (input, target) = (&command.input, &command.output);
     let fail = |error| Failure::bloscpack(input, error);
     let _lock = output_file::lock(target, command.replacing.force)?;
-    // Ignore a journal that belongs to another file.
+    // Do not roll back a change if the journal belongs to another file.
     if journal::pending(input).map_err(fail)? != Some(Pending::Foreign) {
         undo_interrupted(input, output)?;
     }
@@ -49,7 +49,7 @@ fn loss_text(loss: &Loss) -> String {
     let (chunks, bytes) = (&loss.chunks, &loss.bytes);
     let zeros = match loss.zeros {
         0 => String::new(),
-        zeros => format!(", {zeros} zeros in their place"),
+        zeros => format!(", replaced by {}", count(zeros, "zero")),
     };
     let (first, end) = (chunks.start, chunks.end);
     let which =

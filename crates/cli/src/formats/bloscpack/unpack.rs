@@ -1,4 +1,5 @@
-//! `scibin bloscpack unpack` and `cat`: write the data of a file or a part of it, as bytes or as `.npy`.
+//! `scibin bloscpack unpack` and `cat`: write the data of a file, or a part of the data, as bytes
+//! or as `.npy`.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -23,7 +24,7 @@ use crate::output::{Output, print_json, size};
 pub(crate) enum Form {
     Bytes,
     Npy,
-    /// `.npy` if the file contains an array, or else bytes.
+    /// `.npy` if the packed file contains an array, or else bytes.
     NpyIfArray,
 }
 
@@ -78,7 +79,8 @@ pub(crate) fn report(
     ))
 }
 
-/// Returns the form of the output, which depends on the options and the name of the output file.
+/// Returns the form of the output: `.npy` if an option or the name of the output requests it, or
+/// else bytes.
 fn form(command: &Unpack, target: &Path) -> Result<Form, Failure> {
     let is_npy = target.extension().is_some_and(|extension| extension == "npy");
     if !command.npy && !is_npy {
@@ -88,7 +90,8 @@ fn form(command: &Unpack, target: &Path) -> Result<Form, Failure> {
         let message = "--range and --chunks write bytes, not a .npy file: choose another output name, and omit --npy";
         return Err(Failure::other(target.display(), message));
     }
-    // A default name does not request a form, because a .npy file may have been packed as plain bytes.
+    // A default name that ends in .npy is no request, because the file may have been packed as
+    // plain bytes.
     let is_asked = command.npy || command.output.is_some();
     Ok(if is_asked { Form::Npy } else { Form::NpyIfArray })
 }
@@ -188,20 +191,20 @@ fn range(command: &Unpack, file: &Reader) -> Result<Range<u64>, Failure> {
     };
     let chunks = file.chunks();
     let end = end.unwrap_or(chunks.len() as u64);
-    // A chunk begins where the previous one ends, and the last chunk ends at the end of the data.
+    // A chunk ends where the next chunk begins, and the last chunk ends at the end of the data.
     let begin = |index: u64| match usize::try_from(index).ok().and_then(|index| chunks.get(index)) {
         Some(chunk) => Ok(chunk.plain_offset()),
         None if index == chunks.len() as u64 => Ok(file.len()),
         None => {
-            let message = format!("expected chunks up to {}, found {start}..{end}", chunks.len());
+            let message = format!("expected chunks in 0..{}, found {start}..{end}", chunks.len());
             Err(Failure::other("--chunks", message))
         }
     };
     Ok(begin(start)?..begin(end)?)
 }
 
-/// Returns the given byte range, or the range of all data. A given range may exceed the data, but
-/// then reading it fails.
+/// Returns the byte range of the option `--range`, or the range of all data if it is not given. The
+/// result may exceed the data, but then reading fails.
 fn bytes(span: Option<Span>, file: &Reader) -> Range<u64> {
     match span {
         None => 0..file.len(),

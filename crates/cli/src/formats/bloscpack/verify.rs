@@ -39,7 +39,8 @@ fn report_json(path: &Path, report: &VerifyReport, len: u64, is_decoded: bool) -
     })
 }
 
-/// The report, and the length of the data in bytes, which is 0 if the file cannot be opened.
+/// The result of verifying a file. `len` is the length of the data in bytes, or 0 if the file
+/// cannot be opened.
 struct Checked {
     report: VerifyReport,
     len: u64,
@@ -65,7 +66,7 @@ fn check(path: &Path, how: Verifying, output: Output) -> bloscpack::Result<Check
     Ok(Checked { report, len: file.len() })
 }
 
-/// Prints damage to standard output, and prints notes as remarks.
+/// Prints errors on standard output, and notes as remarks on standard error.
 fn print(path: &Path, report: &VerifyReport, len: u64, output: Output) -> io::Result<()> {
     let is_note = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Note;
     let (notes, damage): (Vec<_>, Vec<_>) = report.diagnostics.iter().partition(is_note);

@@ -19,7 +19,7 @@ use crate::input;
 use crate::output::file::{self as output_file, OutputFile, is_standard};
 use crate::output::{Output, count, print_json};
 
-/// Returns the array in a `.npy` file.
+/// Opens the array in a `.npy` file.
 fn npy(path: &Path) -> Result<Array<Arc<FileSource>>, Failure> {
     let fail = |error: binio::Error| Failure::other(name(path), error);
     let file = Arc::new(input::source(path).map_err(fail)?);
@@ -32,8 +32,8 @@ fn npy(path: &Path) -> Result<Array<Arc<FileSource>>, Failure> {
     array.map_err(|error| fail(error.into()))
 }
 
-/// The arrays to write: for each, the path in the layout, the `.npy` file, and the array in this
-/// file.
+/// The arrays to write. Each has a path in the layout, the name of a `.npy` file, and the array in
+/// this file.
 type Arrays = Vec<(String, PathBuf, Array<Arc<FileSource>>)>;
 
 fn arrays(set: &[(String, PathBuf)]) -> Result<Arrays, Failure> {
@@ -113,7 +113,7 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
         }))?;
     } else {
         let bytes = count(len, "byte");
-        output.result(&format_args!("{}: {bytes} at {offset} replaced", name(path)))?;
+        output.result(&format_args!("{}: replaced {bytes} at address {offset}", name(path)))?;
     }
     Ok(Verdict::Fine)
 }

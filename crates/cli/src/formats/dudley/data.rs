@@ -1,4 +1,5 @@
-//! `scibin dudley get`, `dump` and `extract-layout`, and `scibin get`: print or extract the content of files.
+//! `scibin dudley get`, `dump` and `extract-layout`, and `scibin get`: print or extract the content
+//! of files.
 
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
@@ -24,10 +25,11 @@ use crate::output::print::Elements;
 use crate::output::progress::Progress;
 use crate::output::{Output, Sink, count, one_line, text_out};
 
-/// The maximum number of errors shown for rows.
+/// The maximum number of errors in rows that are shown.
 const MAX_ERRORS: usize = 10;
 
-/// Returns the bytes of a file, as they were before an interrupted change.
+/// Opens the bytes of a file. If a change to the file was interrupted, the bytes are those from
+/// before the change.
 pub(super) fn source(path: &Path) -> Result<FileBytes, Failure> {
     let opened = if is_standard(path) {
         input::source(path).map(FileBytes::new)
@@ -37,12 +39,12 @@ pub(super) fn source(path: &Path) -> Result<FileBytes, Failure> {
     opened.map_err(|error| Failure::other(name(path), error))
 }
 
-/// Opens a file with the given layout or, without one, with the appended layout.
+/// Opens a file with the given layout or, if no layout is given, with the appended layout.
 pub(super) fn open(path: &Path, described: &Described, output: Output) -> Result<File, Failure> {
     open_with(path, &options(described, output)?, output)
 }
 
-/// Opens a file, and prints a warning if its appended layout contradicts the given one.
+/// Opens a file, and prints a warning if its appended layout contradicts the given layout.
 fn open_with(path: &Path, options: &OpenOptions, output: Output) -> Result<File, Failure> {
     let file = options.from_source(source(path)?).map_err(|error| Failure::dudley(path, error))?;
     match file.contradiction() {
@@ -59,7 +61,7 @@ fn open_with(path: &Path, options: &OpenOptions, output: Output) -> Result<File,
     Ok(file)
 }
 
-/// Returns the options for opening a file.
+/// Returns the options for opening a file with the given layout, parameters and byte order.
 fn options(described: &Described, output: Output) -> Result<OpenOptions, Failure> {
     let mut rules = Rules::new();
     if let Some(order) = described.order {
@@ -75,14 +77,15 @@ fn options(described: &Described, output: Output) -> Result<OpenOptions, Failure
     Ok(OpenOptions::new().rules(rules.values(values)))
 }
 
-/// Returns `true` if standard input is read in order, instead of being copied to a temporary file first.
+/// Returns `true` if the file is standard input and can be read in order, so that it need not be
+/// copied to a temporary file first.
 fn is_in_order(path: &Path, described: &Described, options: &OpenOptions) -> bool {
     let is_apart = described.layout.as_ref().is_some_and(|layout| !is_standard(layout));
     is_standard(path) && is_apart && options.reads_in_order()
 }
 
-/// Returns the options for opening a file with the given layout. A compiled layout is used if it is
-/// given itself, or if it exists next to the text.
+/// Returns the options for opening a file with the given layout, which is either compiled or text.
+/// If it is text, a compiled layout next to the text is preferred.
 fn described_by(
     layout: &Path,
     described: &Described,
@@ -100,7 +103,7 @@ fn described_by(
     let compiled = match compiled {
         Ok(compiled) => compiled,
         Err(error) if is_compiled => return Err(Failure::dudley(layout, error)),
-        // Parse the text instead.
+        // If the compiled layout cannot be used, parse the text instead.
         Err(error) => {
             output.say(&format_args!("warning: {error}"));
             None
@@ -202,7 +205,7 @@ fn with_elements<R>(
     })
 }
 
-/// Draws the images of a native file.
+/// Adds a thumbnail of every image in a native file to `pictures`.
 pub(super) fn draw_images(path: &Path, pictures: &mut Pictures) -> Result<(), Failure> {
     let opened = OpenOptions::new().from_source(source(path)?);
     let file = opened.map_err(|error| Failure::dudley(path, error))?;
@@ -228,7 +231,7 @@ fn print_value(file: &File, path: &str, of_file: &Path) -> Result<Verdict, Failu
 }
 
 /// Prints every row with its value: first the readable rows, then the errors in the unreadable
-/// ones.
+/// rows.
 pub(super) fn dump(command: &Dump, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
     let options = options(&command.described, output)?;
@@ -292,13 +295,13 @@ impl Dumped {
             let failure = Failure::dudley(path, error);
             failure.show(output);
             worst = worst.max(match failure.verdict() {
-                // An item without a value in this file is a finding, not a failure.
+                // A row without a value in this file is a finding rather than a failure.
                 Verdict::Failed if !is_io => Verdict::Found,
                 verdict => verdict,
             });
         }
         if more > 0 {
-            output.fail(&format_args!("{}: {more} more", name(path)));
+            output.fail(&format_args!("{}: {}", name(path), count(more, "more error")));
         }
         Ok(worst)
     }
@@ -352,8 +355,8 @@ fn dump_row(file: &File, row: Row, out: &mut dyn Write, json: bool) -> Result<()
     Ok(())
 }
 
-/// Writes JSON text. Escapes the control characters from U+007F to U+009F, as in the elements of
-/// arrays.
+/// Writes JSON text, but escapes the control characters from U+007F to U+009F, as is done in the
+/// elements of arrays.
 fn write_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
     for character in text.chars() {
         match u32::from(character) {
@@ -387,7 +390,7 @@ impl Write for Indented<'_> {
     }
 }
 
-/// Prints or writes the text of an appended layout.
+/// Prints the text of an appended layout, or writes it to a file.
 pub(super) fn extract_layout(command: &ExtractLayout, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
     let _lock = match &command.output {

@@ -29,7 +29,7 @@ pub(super) fn from_numpy(command: &FromNumpy, output: Output) -> Result<Verdict,
     if !command.shape.is_empty() {
         return Err(Failure::other(
             "--shape",
-            "--shape is not allowed for a .npy file, which states its own shape",
+            "not allowed for a .npy file, which states its own shape",
         ));
     }
     let stem = path.file_stem().map(|stem| stem.to_string_lossy());
@@ -37,7 +37,7 @@ pub(super) fn from_numpy(command: &FromNumpy, output: Output) -> Result<Verdict,
     import::import_as(path, item, None, output)
 }
 
-/// Prints the layout, or returns the failure.
+/// Prints the layout. `source` is the subject of the failure if there is no layout.
 fn finish(layout: Result<String, dudley::Error>, source: &Path) -> Result<Verdict, Failure> {
     let text = layout.map_err(|error| Failure::dudley(source, error))?;
     io::stdout().lock().write_all(text.as_bytes())?;

@@ -20,8 +20,8 @@ pub(super) fn import(command: &Import, output: Output) -> Result<Verdict, Failur
     import_as(path, &item, target, output)
 }
 
-/// Writes the layout for a file to an output file, or to standard output. If the file contains a single array,
-/// the array is named `item`.
+/// Writes the layout for a file to an output file, or to standard output. If the file contains a
+/// single array, the array is named `item`.
 pub(super) fn import_as(
     path: &Path,
     item: &str,
@@ -59,7 +59,7 @@ pub(super) fn import_as(
     Ok(match failures.first() {
         None => Verdict::Fine,
         Some(failure) if is_nothing => failure.verdict(),
-        // The layout describes everything else.
+        // The layout describes the rest of the file, so this is not a failure.
         Some(_) => Verdict::Found,
     })
 }

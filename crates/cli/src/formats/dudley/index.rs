@@ -19,11 +19,15 @@ pub(super) fn index(command: &Index, output: Output) -> Result<Verdict, Failure>
     let target = match &command.output {
         Some(target) => target.clone(),
         None if is_standard(path) => {
-            return Err(Failure::other("--output", "required for a layout from standard input"));
+            return Err(Failure::other(
+                "--output",
+                "required if the layout is read from standard input",
+            ));
         }
         None => path.with_extension("dudx"),
     };
-    // Get the metadata before reading the text, so that a later change is visible in the metadata.
+    // Get the metadata before reading the text. If the text changes in the meantime, its metadata
+    // will then differ from that in the compiled layout.
     let file = fs::metadata(path).ok();
     let text = read(path)?;
     let compiled = Source::decode_named(&text, name(path))

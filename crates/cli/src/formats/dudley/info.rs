@@ -47,7 +47,7 @@ pub(crate) fn report_on(path: &Path) -> Result<Report, Failure> {
     let report = report(path)?;
     let mut pictures = Pictures::default();
     if report.signature.is_some() {
-        // Ignore errors: a file that is damaged, or whose layout is missing, has no pictures.
+        // Ignore an error: if the file is damaged or its layout is missing, omit the pictures.
         let _ = data::draw_images(path, &mut pictures);
     }
     Ok(Report {
@@ -73,7 +73,7 @@ fn kind(report: &VerifyReport) -> &'static str {
     if report.signature.is_some() { "native file" } else { "layout" }
 }
 
-/// Returns the names and values of the properties of a file and its layout.
+/// Returns the properties of a file and its layout, as pairs of name and value.
 fn rows(report: &VerifyReport) -> Vec<(&'static str, Value)> {
     let mut rows: Vec<(&str, Value)> = Vec::new();
     if let Some(signature) = report.signature {
@@ -97,7 +97,7 @@ fn order(order: Order) -> &'static str {
 }
 
 /// Returns the properties of a layout, such as the number of arrays and the names of the
-/// parameters.
+/// parameters, as pairs of name and value.
 fn declared(layout: &Layout) -> Vec<(&'static str, Value)> {
     let data = layout.items().filter(|&id| layout.data_of(id).is_some()).count();
     let params = layout.declarations().iter().filter_map(|found| match *found {

@@ -1,4 +1,5 @@
-//! `scibin dudley locate`: prints the location of an array in each file of a family.
+//! `scibin dudley locate`: prints the location of an array in each of several files with the same
+//! layout.
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use crate::arguments::dudley::{Locate, Order};
 use crate::failure::{Failure, name};
 use crate::output::{Output, count, one_line, write_json};
 
-/// The maximum number of errors shown for files.
+/// The maximum number of files whose errors are shown.
 const MAX_ERRORS: usize = 10;
 
 pub(super) fn locate(command: &Locate, output: Output) -> Result<Verdict, Failure> {
@@ -65,8 +66,8 @@ fn of_files(
         match located {
             Ok(found) => rows.put(&name(file), &command.path, &found)?,
             Err(error) => {
-                // An error in the layout is shown with lines of the layout, which all files share,
-                // so name the file first.
+                // Print the name of the file before an error in the layout, because the error only
+                // shows lines of the layout, which all files share.
                 let is_of_layout = error.diagnostics().is_some();
                 let failure = Failure::dudley(file, error);
                 worst = worst.max(failure.verdict());
@@ -81,12 +82,12 @@ fn of_files(
         }
     }
     if failed > MAX_ERRORS {
-        output.fail(&format_args!("{}", count(failed - MAX_ERRORS, "more file")));
+        output.fail(&format_args!("{} with errors", count(failed - MAX_ERRORS, "more file")));
     }
     Ok(worst)
 }
 
-/// Locates the array in each file with the parameters from summaries, without opening the files.
+/// Locates the array in each file without opening the file, by the parameters in summaries.
 fn of_summaries(command: &Locate, layout: Layout, rows: &mut Rows) -> Result<(), Failure> {
     let of_template = |error| Failure::dudley(&command.template, error);
     let mut template = Template::new(layout).map_err(of_template)?;

@@ -67,7 +67,7 @@ fn file(path: &Path) -> io::Result<fs::File> {
 /// Reads the bytes of a layout, or of standard input.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    // Allow more bytes than a layout can have, so that endless input is rejected as too long.
+    // Read more bytes than a layout can have, so that the parser rejects endless input as too long.
     let limit = 1 << 31;
     let read = file(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
     read.map_err(|error| Failure::io(path, error))?;
@@ -77,7 +77,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Parses a layout.
+/// Reads and parses a layout.
 fn parse(path: &Path, options: &ParseOptions) -> Result<Layout, Failure> {
     let source = Source::decode_named(read(path)?, name(path));
     let parsed = source.and_then(|source| options.parse_source(source));
@@ -96,7 +96,8 @@ fn is_native(path: &Path) -> Result<bool, Failure> {
     Ok(crate::probe::is_native_dudley(&head))
 }
 
-/// Returns the options for silenced and denied diagnostics.
+/// Returns parse options that silence the codes given with `--allow`, and deny those given with
+/// `--deny`.
 fn judging(judging: &Judging) -> Result<ParseOptions, Failure> {
     let mut options = ParseOptions::new();
     for code in codes("--allow", &judging.allow)? {
@@ -108,7 +109,7 @@ fn judging(judging: &Judging) -> Result<ParseOptions, Failure> {
     Ok(options)
 }
 
-/// Returns the codes of the warnings and notes listed in an option.
+/// Returns the codes of the warnings and notes with these names. `option` is only used in messages.
 fn codes(option: &str, names: &[String]) -> Result<Vec<Code>, Failure> {
     let mut codes = Vec::new();
     for name in names {
@@ -117,8 +118,15 @@ fn codes(option: &str, names: &[String]) -> Result<Vec<Code>, Failure> {
                 codes.extend(Code::ALL.iter().filter(|code| code.severity() == Severity::Note));
             }
             (_, Some(found)) if found.severity() != Severity::Error => codes.push(found),
-            (_, Some(_)) => return Err(Failure::other(option, format!("{name} is an error"))),
-            (_, None) => return Err(Failure::other(option, format!("no code named `{name}`"))),
+            (_, Some(_)) => {
+                return Err(Failure::other(
+                    option,
+                    format!("expected a warning or note, but {name} is an error"),
+                ));
+            }
+            (_, None) => {
+                return Err(Failure::other(option, format!("no warning or note named `{name}`")));
+            }
         }
     }
     Ok(codes)
@@ -132,8 +140,8 @@ fn show_all(found: &[Diagnostic], source: &Source) {
     });
 }
 
-/// Returns the values given with `--param`. Fails unless each belongs to a stored parameter in one
-/// of the layouts.
+/// Returns the values given with `--param`. Fails if none of the layouts stores a parameter with
+/// one of the given names.
 fn values(params: &Params, layouts: &[&Layout]) -> Result<Values, Failure> {
     let values: Values = params.params.iter().cloned().collect();
     let is_missing = |key: &&str| layouts.iter().all(|layout| values.not_in(layout).contains(key));

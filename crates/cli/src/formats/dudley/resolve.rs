@@ -23,7 +23,8 @@ const MAX_LEN: usize = 1 << 27;
 pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Failure> {
     let mut options = judging(&command.judging)?;
     if !codes("--allow", &command.judging.allow)?.contains(&Code::PastEnd) {
-        // Reject a file that is too short for its layout, because some of its data is missing.
+        // Treat a file that is too short for its layout as bad, because some of its data is
+        // missing.
         options = options.deny(Code::PastEnd);
     }
     let layout = parse(&command.layout, &options)?;
@@ -99,7 +100,7 @@ struct Rows {
     out: BufWriter<io::StdoutLock<'static>>,
     json: bool,
     is_first: bool,
-    /// Total length of the printed paths in bytes.
+    /// Total length in bytes of the paths printed so far.
     len: usize,
 }
 

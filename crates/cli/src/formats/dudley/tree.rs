@@ -23,7 +23,7 @@ pub(super) fn tree(path: &Path, output: Output) -> Result<Verdict, Failure> {
     Ok(Verdict::Fine)
 }
 
-/// Returns the outline of a layout, which is given as JSON.
+/// Returns the outline of a layout in its JSON form.
 pub(super) fn outline(json: &Value) -> String {
     let mut text = String::new();
     let order = json["order"].as_str().map(|order| format!("  {order}")).unwrap_or_default();
@@ -35,7 +35,7 @@ pub(super) fn outline(json: &Value) -> String {
     text
 }
 
-/// Adds a line for a declaration, with its documentation.
+/// Appends a line for a declaration, with its documentation and attributes.
 fn line(text: &mut String, depth: usize, declared: &str, json: &Value) {
     let _ = write!(text, "{}{}", "  ".repeat(depth), one_line(declared));
     let docs: Vec<&str> = array(&json["docs"]).iter().filter_map(Value::as_str).collect();
@@ -63,7 +63,7 @@ fn inside(text: &mut String, depth: usize, json: &Value) {
     }
 }
 
-/// Returns the rest of a declaration, which follows its name.
+/// Returns the part of a declaration that follows the name.
 fn declared(json: &Value) -> String {
     let part = |name: &str| json[name].as_str().map(|text| format!(" {text}")).unwrap_or_default();
     match json["kind"].as_str() {

@@ -47,8 +47,9 @@ pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
     Ok(source.report_damage(output))
 }
 
-/// Returns the entry with the given path. If it is missing or a directory, treats the path as a
-/// pattern, and returns the regular files that match the pattern or are below a matching directory.
+/// Returns the entry with the given path. If there is no such entry, or if it is a directory,
+/// treats the path as a pattern, and returns the regular files that match the pattern or are below
+/// a matching directory.
 fn chosen<'e, 'a>(archive: &'e Archive<'a>, path: &str, exclude: &[String]) -> Vec<&'e Entry<'a>> {
     let normalised = ArchivePath::normalise(path).ok();
     let exact = normalised.and_then(|(path, _)| archive.get(path.as_str()));
@@ -64,7 +65,7 @@ fn chosen<'e, 'a>(archive: &'e Archive<'a>, path: &str, exclude: &[String]) -> V
     if files.is_empty() { exact.into_iter().collect() } else { files }
 }
 
-/// Writes the part of the content in a range, which may extend beyond the end of the file.
+/// Writes the bytes of a file that are in a range. The range may extend beyond the end of the file.
 fn write_range(
     entry: &Entry<'_>,
     range: Span,

@@ -19,7 +19,7 @@ use crate::output::file::{self as output_file, OutputFile, is_standard};
 use crate::output::progress::Progress;
 use crate::output::{Output, Sink, count, print_json, size};
 
-/// The minimum total size of holes, in bytes, for a remark that they were written as zeros.
+/// If at least this many bytes of holes were written as zeros, a remark is printed.
 const MANY_HOLES: u64 = 1 << 20;
 
 pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failure> {
@@ -85,13 +85,14 @@ fn to_standard_output(
     Ok(report)
 }
 
-/// Returns `true` if the archive should be written: all files could be read, or failures are ignored.
+/// Returns `true` if the archive should be written, because all files could be read or because
+/// failures are ignored.
 fn is_wanted(report: &CreateReport, collecting: &Collecting) -> bool {
     report.failures.is_empty() || collecting.ignore_failed_read
 }
 
-/// Returns the failure for an error from writing an archive. Its subject is the store if it caused
-/// the error, or else the archive.
+/// Returns the failure for an error from writing an archive. The subject of the failure is the
+/// store if the store caused the error, or else the archive.
 fn blame(collecting: &Collecting, target: &Path, error: flux_archive::Error) -> Failure {
     let store = collecting.store.as_deref().unwrap_or(target);
     store_failure(store, error, |error| Failure::flux(target, error))
@@ -101,7 +102,7 @@ pub(super) fn append(command: &Append, output: Output) -> Result<Verdict, Failur
     add(&command.archive, &command.collecting, &command.reading, output)
 }
 
-/// Adds files to an existing archive.
+/// Adds the selected files to an existing archive.
 fn add(
     path: &Path,
     collecting: &Collecting,
@@ -111,7 +112,8 @@ fn add(
     let _lock = lock(path)?;
     let source = Source::of_file(path, reading)?;
     let form = source.form(true)?;
-    // Parse the archive now, to find errors before any file is read or any blob is stored.
+    // Parse the archive now, so that errors in it are found before any file is read or any blob is
+    // stored.
     source.parse()?;
     let spool = Spool::new().map_err(|error| Failure::io(path, error))?;
     let old = File::open(path).ok();
@@ -134,7 +136,7 @@ fn add(
     tell(path, &report, "added", collecting, output)
 }
 
-/// Writes an archive of the selected files.
+/// Writes an archive of the selected files to `out`, except for the files in `left_out`.
 fn collect(
     collecting: &Collecting,
     left_out: &[&File],
@@ -186,7 +188,7 @@ fn collect(
     }))
 }
 
-/// Reports the results and the failures, and returns the outcome.
+/// Reports what was written and which files failed, and returns the outcome.
 fn tell(
     target: &Path,
     report: &CreateReport,

@@ -16,7 +16,7 @@ use crate::output::progress::Progress;
 use crate::output::{Output, one_line, print_json};
 
 pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
-    // Bad data must not lead to status 1, which means that the files differ.
+    // Bad data must not cause status 1, which means that the files differ.
     compare(command, output).map_err(Failure::fatal)
 }
 
@@ -59,8 +59,8 @@ fn compare(command: &Diff, output: Output) -> Result<Verdict, Failure> {
     Ok(if failures.is_empty() { differ } else { Verdict::Failed })
 }
 
-/// Returns the differences between two archives, and the entries that could not be compared. Uses the stores to
-/// compare content if necessary.
+/// Returns the differences between two archives, and the entries that could not be compared. If
+/// content cannot be compared without its blobs, reads the blobs from the store.
 fn of_archives(
     first: &Archive<'_>,
     second: &Archive<'_>,
@@ -92,7 +92,8 @@ fn of_archives(
     (differences, failures)
 }
 
-/// Adds a comparison with the files in the given directory, or else in the current directory.
+/// Adds a comparison with the files in the directory given with `-C`, or else in the current
+/// directory.
 #[cfg(unix)]
 pub(super) fn with_disk<'o>(
     options: VerifyOptions<'o>,
@@ -105,5 +106,5 @@ pub(super) fn with_disk<'o>(
 
 #[cfg(not(unix))]
 pub(super) fn with_disk<'o>(_: VerifyOptions<'o>, _: &Disk) -> Result<VerifyOptions<'o>, Failure> {
-    Err(Failure::other("-C", "archives can be compared with files only on Unix"))
+    Err(Failure::other("-C", "an archive can be compared with files only on Unix"))
 }

@@ -1,4 +1,4 @@
-//! `scibin flux delete`: removes entries.
+//! `scibin flux delete`: removes entries from an archive.
 
 use std::io::Write;
 

@@ -36,7 +36,8 @@ impl<'a> Extracted<'a> {
         }
     }
 
-    /// Returns the total size of the data in selected entries, without holes, in bytes.
+    /// Returns the total size in bytes of the data, without holes, of the entries that `wants`
+    /// selects.
     fn data_size(&self, wants: impl Fn(&Entry<'_>) -> bool) -> u64 {
         let entries = self.entries().iter().enumerate().filter(|(_, entry)| wants(entry));
         let size = |(at, entry): (usize, &Entry<'_>)| match self {
@@ -53,11 +54,11 @@ pub(super) fn extract(command: &Extract, output: Output) -> Result<Verdict, Fail
         let most = bytes(most, "--max-size", output);
         limits = limits.max_file_size(most).max_total_size(most).max_materialized_bytes(most);
     }
-    // The list shows the sizes as written, which only the whole archive has.
+    // Listing needs the whole archive, because the list shows the sizes as the archive states them.
     let opened = Source::without_document(&command.selection).filter(|_| !command.list_only);
     if let Some((mut source, file)) = opened {
         source.options = source.options.limits(limits);
-        // If the file cannot be read, reading it as a whole reports the error.
+        // Ignore an error here, because reading the whole file below reports it.
         if let Ok(Some(archive)) = source.options.locate(&file) {
             let archive = Extracted::Located(archive);
             return run(command, limits, &source, &command.selection.patterns, &archive, output);
@@ -134,7 +135,7 @@ fn existing(command: &Extract) -> Existing {
     }
 }
 
-/// Returns the total size of the data in the entries, without holes, in bytes.
+/// Returns the total size in bytes of the data in the entries, without holes.
 pub(super) fn data_size<'e>(entries: impl IntoIterator<Item = &'e Entry<'e>>) -> u64 {
     entries.into_iter().fold(0, |sum, entry| entry.content().data_size().saturating_add(sum))
 }
@@ -153,7 +154,7 @@ fn print_list<'e>(entries: impl Iterator<Item = &'e Entry<'e>>) -> io::Result<()
     out.flush()
 }
 
-/// Reports the results and the failures, and returns the outcome.
+/// Reports what was extracted and which entries failed, and returns the outcome.
 pub(super) fn tell(
     name: &Path,
     directory: &Path,

@@ -15,10 +15,12 @@ pub(super) fn gc(command: &Gc, output: Output) -> Result<Verdict, Failure> {
     let path = &command.store;
     let store = DirStore::open(path).map_err(|error| Failure::io(path, error))?;
     if store.has_checkpoint() {
-        let message = "this is the store of a broker, which keeps its own data in blobs that no archive refers to";
+        let message = "cannot collect garbage in the store of a broker, because the broker's own \
+                       data is in blobs to which no archive refers";
         return Err(Failure::other(path.display(), message));
     }
-    // If an archive cannot be read, remove nothing.
+    // Read all archives before removing any blob, so that nothing is removed if an archive is
+    // unreadable.
     let mut named = HashSet::new();
     for archive in &command.archives {
         let source = Source::of_file(archive, &command.reading)?;

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::output::html::{Pictures, Report};
 use crate::output::{Output, count, one_line, print_json, size};
 
-/// The maximum number of entries listed in a report.
+/// The maximum number of entries listed in an HTML report.
 const MAX_ENTRIES: usize = 10_000;
 
 pub(crate) fn info(one: &One, output: Output) -> Result<Verdict, Failure> {
@@ -32,7 +32,7 @@ pub(crate) fn info(one: &One, output: Output) -> Result<Verdict, Failure> {
     Ok(source.report_damage(output))
 }
 
-/// Returns the HTML report on an archive. Its files are listed, not drawn.
+/// Returns the HTML report on an archive. The files in the archive are listed, but not drawn.
 pub(crate) fn report_on(path: &Path, output: Output) -> Result<Report, Failure> {
     let source = Source::open(&One::of(path))?;
     let archive = source.parse()?;

@@ -15,11 +15,12 @@ use crate::interrupt::Spool;
 use crate::output::file as output_file;
 use crate::output::{Output, Sink, count, write_found, write_json};
 
-/// The maximum number of diagnostics printed. A large archive may have one of each kind for every entry.
+/// The maximum number of diagnostics printed. A large archive may have several diagnostics for
+/// every entry.
 const MAX_DIAGNOSTICS: u64 = 1 << 20;
 
 pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
-    // Without --profile, compare the archive with RFC 37 itself.
+    // Without --profile, check the archive against RFC 37 itself.
     let profile = command.one.reading.profile.unwrap_or(Profile::Strict);
     let mut one = command.one.clone();
     one.reading.profile = Some(profile);
@@ -63,7 +64,8 @@ pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
     tell(&written, profile, Some(fixed), output)
 }
 
-/// Prints the remaining diagnostics, and the number of fixed entries.
+/// Prints the diagnostics of an archive and, if `fixed` is given, the number of fixed entries.
+/// Returns the outcome.
 fn tell(
     source: &Source,
     profile: Profile,
@@ -80,7 +82,7 @@ fn tell(
         "file": name.to_string(), "format": "flux", "profile": profile.name(), "fixed": fixed,
     });
     let head = head.to_string();
-    // The separator before the next diagnostic.
+    // The text to print before the next diagnostic.
     let mut before = format!("{},\"diagnostics\":[", head.trim_end_matches('}'));
     let mut untidy = Untidy::default();
     let mut out: Sink<Box<dyn Write>> = Sink::new(if json {
@@ -116,7 +118,7 @@ fn tell(
         writeln!(out, "{before}{failed}],\"ok\":{}}}", matches!(found, Ok(0)))?;
     }
     let found = match out.finish(found, |error| source.failure(error), Failure::from) {
-        // The JSON line already contains the failure.
+        // Only print the failure, because the JSON line already contains it.
         Err(failure) if json && is_begun && !failure.is_closed_pipe() => {
             output.fail(&failure);
             return Ok(failure.verdict());

@@ -1,4 +1,4 @@
-//! `scibin flux list`: prints the entries like `flux archive list`.
+//! `scibin flux list`: prints the entries of an archive like `flux archive list`.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
@@ -27,8 +27,9 @@ pub(super) fn list(command: &List, output: Output) -> Result<Verdict, Failure> {
     patterns.remark(output);
     if replaced > 0 {
         let (name, entries) = (source.name.display(), count(replaced, "entry"));
-        output
-            .remark(&format_args!("{name}: {entries} replaced by a later one with the same path"));
+        output.remark(&format_args!(
+            "{name}: {entries} omitted because of later entries with the same path"
+        ));
     }
     Ok(source.report_damage(output))
 }
@@ -40,8 +41,9 @@ struct Listing<'l> {
 }
 
 impl Listing<'_> {
-    /// Lists entries as written, so that even an archive that cannot be extracted can be listed. Returns the
-    /// number of entries that are omitted because a later one replaces them.
+    /// Lists the entries as they are in the JSON, so that even an archive that cannot be extracted
+    /// can be listed. Returns the number of entries that are omitted because a later entry has the
+    /// same path.
     fn write(
         &self,
         source: &Source,
@@ -55,7 +57,7 @@ impl Listing<'_> {
         for raw in source.options.entries(&source.document)? {
             let raw = raw?;
             let path = raw.path().map(|path| path.decode().into_owned());
-            // An entry without a path is matched only by "*".
+            // Treat a missing path as empty, so that only patterns such as "*" match the entry.
             let wanted = patterns.select(path.as_deref().unwrap_or_default());
             if !wanted || superseded.contains(&raw.index()) {
                 continue;

@@ -73,7 +73,7 @@ pub(crate) fn run(command: &arguments::Flux, output: Output) -> Result<Verdict, 
     }
 }
 
-/// Writes an archive through a buffer.
+/// Runs `body` with a buffered writer for an archive, and completes the archive.
 fn buffered<T>(
     out: &mut dyn std::io::Write,
     form: flux_archive::Form,
@@ -110,12 +110,13 @@ fn summary(diagnostics: &[Diagnostic]) -> Vec<String> {
     lines
 }
 
-/// Diagnostics about untidy paths, such as `./a`: the first one, and the number of others.
+/// The diagnostics about untidy paths, such as `./a`: the first diagnostic as text, and the number
+/// of further ones.
 #[derive(Default)]
 struct Untidy(Option<(String, u64)>);
 
 impl Untidy {
-    /// Counts a diagnostic if it is about an untidy path, and returns `true` if so.
+    /// If a diagnostic is about an untidy path, counts it and returns `true`.
     fn take(&mut self, diagnostic: &Diagnostic) -> bool {
         if diagnostic.code != Code::UntidyPath {
             return false;
@@ -140,7 +141,7 @@ impl Untidy {
 
 /// Locks an archive that will be rewritten, so that no other command rewrites it in the meantime.
 fn lock(path: &Path) -> Result<Option<FileLock>, Failure> {
-    // Anything but a file is rejected later.
+    // Anything but a regular file is rejected later.
     if is_standard(path) || !path.is_file() {
         return Ok(None);
     }
@@ -148,7 +149,7 @@ fn lock(path: &Path) -> Result<Option<FileLock>, Failure> {
     lock.map(Some).map_err(|error| Failure::other(path.display(), error.to_string()))
 }
 
-/// Reports the entries that failed, and the first hint about one of them.
+/// Reports the entries that failed, followed by the first hint for any of their errors.
 fn say_failures(path: &Path, failures: &[Failed], output: Output) {
     for failure in failures {
         output.say(&format_args!("{}: {failure}", path.display()));
@@ -158,7 +159,8 @@ fn say_failures(path: &Path, failures: &[Failed], output: Output) {
     }
 }
 
-/// Returns the failure for the store if it caused the error, or else for the file that was read.
+/// Returns a failure with the store as its subject if the store caused the error, or else the
+/// failure that `other` returns.
 fn store_failure(
     store: &Path,
     error: flux_archive::Error,
@@ -170,8 +172,8 @@ fn store_failure(
     }
 }
 
-/// Returns the worst outcome for entries that failed: `Found` for bad data, and `Failed` for all
-/// other errors.
+/// Returns the worst outcome of the entries that failed: `Found` for bad data, and `Failed` for all
+/// other errors. Returns `Fine` if no entry failed.
 fn verdict(failures: &[Failed]) -> Verdict {
     let one = |failure: &Failed| {
         if failure.error.is_bad_data() { Verdict::Found } else { Verdict::Failed }
@@ -179,7 +181,7 @@ fn verdict(failures: &[Failed]) -> Verdict {
     failures.iter().map(one).max().unwrap_or(Verdict::Fine)
 }
 
-/// Returns a report as a JSON object that begins with additional members.
+/// Returns a JSON object with the given members, followed by those of the report.
 fn report_json(report: &impl Serialize, members: Value) -> Result<Value, Failure> {
     let report = serde_json::to_value(report).map_err(io::Error::from)?;
     let (Value::Object(mut all), Value::Object(report)) = (members, report) else {
@@ -189,7 +191,7 @@ fn report_json(report: &impl Serialize, members: Value) -> Result<Value, Failure
     Ok(all.into())
 }
 
-/// Returns the size in bytes given with an option, and prints a remark if the number is octal.
+/// Returns the size given with an option in bytes, and prints a remark if the number is octal.
 fn bytes(size: Size, option: &str, output: Output) -> u64 {
     let Size { bytes, octal } = size;
     if octal {

@@ -94,7 +94,7 @@ pub(super) fn externalize(command: &Externalize, output: Output) -> Result<Verdi
     tell(&source, &command.target, &report, "externalized", output)
 }
 
-/// Reports the moved content and the failures, and returns the outcome.
+/// Reports how much content was moved and which entries failed, and returns the outcome.
 fn tell(
     source: &Source,
     target: &Target,

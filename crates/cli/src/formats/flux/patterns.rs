@@ -1,4 +1,4 @@
-//! Selecting entries by patterns.
+//! Selecting the entries of an archive by patterns.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,7 +32,7 @@ impl<'p> Patterns<'p> {
         wanted && !self.exclude.iter().any(|pattern| selects(pattern, path))
     }
 
-    /// Prints a remark about each pattern that has matched nothing, like Flux.
+    /// Prints the same remark as Flux about each pattern that has not matched any path.
     pub(super) fn remark(&self, output: Output) {
         for (pattern, found) in &self.wanted {
             if !found.load(Ordering::Relaxed) {

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! flux kvs get --raw archive.NAME          checks whether the archive exists
-//! flux content store < BLOB                once for each blob, prints its blobref
-//! flux kvs put --raw archive.NAME=- < JSON
+//! flux content store < BLOB                stores a blob, and prints its blobref
+//! flux kvs put --raw archive.NAME=- < JSON stores the archive
 //! ```
 
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
             |error: StoreError| Failure::flux(Path::new(&name), ErrorKind::from(error).into());
         store.get_sized(blobref, *size, &mut blob).map_err(of_store)?;
         if !blobref.names(&blob) {
-            let message = "the blob in the store has another digest".to_owned();
+            let message = "the content in the store does not match the digest".to_owned();
             return Err(of_store(StoreError::Corrupt(message)));
         }
         let fail = |message: String| Failure::other(&name, message);
@@ -103,8 +103,8 @@ fn run(command: &Put, arguments: &[&str], input: &[u8]) -> Result<Result<String,
     let stdin = child.stdin.take();
     let output = std::thread::scope(|scope| {
         scope.spawn(move || {
-            // A program that does not need all of the input closes its end of the pipe. Its status
-            // shows whether this is a failure.
+            // Ignore write errors: the program may close the pipe without reading all of its input,
+            // and its exit status shows whether it has failed.
             let _ = stdin.map(|mut stdin| stdin.write_all(input));
         });
         child.wait_with_output()

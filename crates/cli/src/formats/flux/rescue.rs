@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::output::progress::Progress;
 use crate::output::{Output, count, one_line, print_json, size};
 
-/// An archive or a job found in the broker's state.
+/// An archive, identified by its name, or a job in the state of a broker.
 enum Find {
     Archive(String),
     Job(JobId),
@@ -82,7 +82,7 @@ pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failur
     Ok(worst)
 }
 
-/// Returns all readable archives and jobs, and the errors from reading the others.
+/// Returns all archives and jobs that can be found, and the errors from searching for the others.
 fn find_all(state: &BrokerState) -> (Vec<Find>, Vec<KvsError>) {
     let (archives, error) = match state.archives() {
         Ok(archives) => (archives, None),
@@ -156,7 +156,7 @@ impl Rescuer<'_> {
         directory: &Path,
         archive: &Archive<'_>,
     ) -> Result<Verdict, Failure> {
-        // The name comes from a key, which may contain any text.
+        // Check the name, because it comes from a key, which may contain any text.
         let is_plain = ArchivePath::parse(name).is_ok_and(|path| path.components().count() == 1);
         if !is_plain {
             return Err(Failure::other(subject, "the name cannot be used for a directory"));

@@ -20,8 +20,8 @@ use crate::interrupt::Spool;
 use crate::output::Output;
 use crate::output::file::is_standard;
 
-/// The size in bytes from which archives are mapped instead of read, because they may not fit in
-/// memory.
+/// Archives of at least this many bytes are mapped into memory instead of read, because they may
+/// not fit in memory.
 const MAP_FROM: u64 = 1 << 30;
 
 /// An archive, and the options for reading it.
@@ -30,7 +30,8 @@ pub(super) struct Source {
     pub(super) name: PathBuf,
     pub(super) document: Bytes,
     pub(super) options: OpenOptions,
-    /// The state that contains the archive, and is also searched for its blobs.
+    /// The state of the broker that contains the archive. It is also searched for the blobs of the
+    /// archive.
     state: Option<BrokerState>,
 }
 
@@ -40,7 +41,8 @@ impl Source {
         let document = if is_standard(path) {
             spool()
         } else {
-            // Ignore an error here, because reading the file will also fail.
+            // If the size cannot be determined, reading the file will also fail, and report the
+            // error.
             let large = path.metadata().is_ok_and(|metadata| metadata.len() >= MAP_FROM);
             OpenOptions::new().mmap(large).read(path)
         };
@@ -68,8 +70,8 @@ impl Source {
         }
     }
 
-    /// Opens the archive of a selection without reading it. Returns `None` if it must be read as a whole, or cannot be
-    /// opened.
+    /// Opens the archive of a selection without reading it. Returns `None` if the archive can only
+    /// be read as a whole, or cannot be opened.
     #[cfg(unix)]
     pub(super) fn without_document(selection: &Selection) -> Option<(Self, FileSource)> {
         let Selection { archive, state, reading, .. } = selection;
@@ -81,7 +83,7 @@ impl Source {
         Some((Self::new(path.clone(), Bytes::new(), reading, None), file))
     }
 
-    /// Opens the archive of a selection, and also returns the patterns.
+    /// Opens the archive of a selection. Also returns the patterns that select entries.
     pub(super) fn select(selection: &Selection) -> Result<(Self, Vec<String>), Failure> {
         let Selection { archive, patterns, state, reading, .. } = selection;
         let (state, reading) = (state.clone(), reading.clone());
@@ -124,14 +126,16 @@ impl Source {
         Failure::flux(&self.name, error)
     }
 
-    /// If the archive is in a damaged dump, reports the missing parts of the dump.
+    /// If the archive is in a damaged dump, reports the missing parts of the dump, and returns
+    /// `Found`.
     pub(super) fn report_damage(&self, output: Output) -> Verdict {
         let Some(damage) = self.damage() else { return Verdict::Fine };
         output.say(&format_args!("{}: {damage}", self.name.display()));
         Verdict::Found
     }
 
-    /// Returns a JSON diagnostic about the missing parts of the dump, if any are missing.
+    /// Returns a JSON diagnostic about the missing parts of the dump that contains the archive, if
+    /// any are missing.
     pub(super) fn damage_json(&self) -> Option<Value> {
         let damage = self.damage()?;
         Some(json!({"code": "DamagedDump", "severity": "error", "message": damage}))
@@ -155,7 +159,8 @@ impl Source {
         Ok(entries.form().unwrap_or(flux_archive::Form::Array))
     }
 
-    /// Returns the stores from the command line, together with the state that contains the archive.
+    /// Returns the stores from the command line and the state that contains the archive, as a
+    /// single store that searches them in order.
     pub(super) fn stores(&self, stores: &Stores) -> Result<Layered<'_>, Failure> {
         let mut layered = Layered::new();
         for path in &stores.stores {
@@ -173,7 +178,8 @@ impl Source {
     }
 }
 
-/// Returns the document without trailing commas, if it has any and `--lenient-json` is given.
+/// Returns the document without its trailing commas, or `None` if it has none or if
+/// `--lenient-json` is not given.
 fn repair(document: &[u8], reading: &Reading) -> Option<Vec<u8>> {
     match repair_commas(if reading.lenient_json { document } else { &[] }) {
         std::borrow::Cow::Owned(repaired) => Some(repaired),
@@ -181,8 +187,8 @@ fn repair(document: &[u8], reading: &Reading) -> Option<Vec<u8>> {
     }
 }
 
-/// Reads standard input. If it may not fit in memory, it is copied to a temporary file and mapped, which is
-/// safe because no other program truncates that file.
+/// Reads standard input. If it may not fit in memory, it is copied to a temporary file and mapped,
+/// which is safe because no other program truncates the temporary file.
 fn spool() -> flux_archive::Result<Bytes> {
     let mut standard = input::standard()?;
     if standard.metadata()?.len() < MAP_FROM {

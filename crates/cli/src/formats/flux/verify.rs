@@ -50,8 +50,8 @@ pub(super) fn verification(source: &Source, report: &VerifyReport) -> Result<Val
     Ok(value)
 }
 
-/// Verifies the archive, its blobs if there is a store, and the files in a directory if one is
-/// given.
+/// Verifies an archive. Also verifies the blobs if a store is given, and compares the archive with
+/// the files in a directory if `-C` is given.
 pub(super) fn check(
     source: &Source,
     archive: &Archive<'_>,
@@ -86,7 +86,7 @@ pub(super) fn check(
 
 fn print(source: &Source, report: &VerifyReport, output: Output) -> io::Result<()> {
     let name = source.name.display();
-    // Irregularities that the profile accepts have already been reported.
+    // Print only errors, because deviations that the profile accepts have already been reported.
     let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
     let diagnostics = report.diagnostics.iter().filter(is_error).map(ToString::to_string);
     let differences = report.differences.iter().map(ToString::to_string);
