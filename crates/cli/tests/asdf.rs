@@ -1,4 +1,5 @@
-//! Tests with damaged, hostile and large ASDF files, and of the commands that show their content.
+//! Tests of the commands that show the content of ASDF files, with damaged, hostile and large
+//! files.
 
 #![allow(clippy::format_collect, clippy::format_push_string, reason = "small texts, built once")]
 
@@ -11,7 +12,7 @@ use program::{Folder, json_of, status, stderr, stdout};
 const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
      --- !core/asdf-1.1.0\n";
 
-/// Returns a block with this data, whose header states `size` bytes.
+/// Returns a block that contains `data`, but whose header states `size` bytes.
 fn block(data: &[u8], size: u64) -> Vec<u8> {
     let mut bytes = b"\xd3BLK\0\x30".to_vec();
     bytes.extend([0; 8]); // flags, compression
@@ -25,7 +26,7 @@ fn whole(data: &[u8]) -> Vec<u8> {
     block(data, data.len() as u64)
 }
 
-/// Returns a tree with byte arrays named `a`, `b` and so on, one per block.
+/// Returns a tree with an array of bytes for each block, named `a`, `b` and so on.
 fn tree_of(lengths: &[usize]) -> String {
     let array = |(source, len): (usize, &usize)| {
         let name = char::from(b'a' + u8::try_from(source).unwrap_or(0));
@@ -52,14 +53,14 @@ fn with_index(tree: &str, blocks: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// Returns a folder with a file that contains only a tree.
+/// Returns a folder with `a.asdf`, which contains a tree and no blocks.
 fn tree_file(tree: &str) -> Folder {
     let folder = Folder::new();
     folder.write("a.asdf", file_of(tree, &[]));
     folder
 }
 
-// Damage
+// Damaged files
 
 /// Returns four blocks of text with CR LF line ends, and a tree with an array for each block.
 fn lines_of_text() -> (String, Vec<Vec<u8>>) {
@@ -250,7 +251,7 @@ fn missing_external_files_are_reported_on_one_line() {
 }
 
 #[test]
-fn tree_info_and_get_exit_with_status_1_if_the_data_is_bad() {
+fn tree_info_and_get_exit_with_status_1_for_bad_data() {
     let folder = tree_file("a: [1\n");
     for command in ["tree", "info"] {
         let output = folder.run(&["asdf", command, "a.asdf"]);
@@ -267,10 +268,10 @@ fn tree_info_and_get_exit_with_status_1_if_the_data_is_bad() {
     assert_eq!(status(&folder.run(&["get", "missing.asdf", "/a"])), 2);
 }
 
-// Attacks
+// Hostile files
 
 #[test]
-fn merge_keys_cannot_expand_to_endless_output() {
+fn output_of_expanded_merge_keys_is_limited() {
     let keys: Vec<String> = (0..1000).map(|n| format!("a_key_of_some_length_{n}: 1")).collect();
     let uses = "- {<<: *b}\n".repeat(6000);
     let folder = tree_file(&format!("b: &b {{{}}}\nuses:\n{uses}", keys.join(", ")));
@@ -383,7 +384,7 @@ fn overlong_tags_are_rejected() {
     assert_eq!(status(&output), 1);
     assert!(stderr(&output).contains("the tag prefix has 100004 bytes"), "{}", stderr(&output));
 
-    // Use many different tags with a prefix within the limit.
+    // Use many different tags whose prefix is within the limit.
     let head = format!("#ASDF 1.0.0\n%YAML 1.1\n%TAG !x! tag:{}\n---\n", "x".repeat(4000));
     let tags: String = (0..20_000).map(|n| format!("- !x!{n} 1\n")).collect();
     folder.write("a.asdf", head + "a:\n" + &tags + "...\n");
@@ -393,7 +394,7 @@ fn overlong_tags_are_rejected() {
 }
 
 #[test]
-fn an_endless_array_is_not_printed() {
+fn an_array_that_repeats_elements_endlessly_is_printed_only_in_parts() {
     let folder = Folder::new();
     let tree = "a: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, \
                 shape: [1000000000000], strides: [0]}\n";
@@ -407,7 +408,7 @@ fn an_endless_array_is_not_printed() {
     assert_eq!(stdout(&part), "120 120 120\n");
 }
 
-// People
+// Output for human readers
 
 /// Returns a file that resembles the files of telescopes: it has many software and history entries,
 /// and a deep tree.
@@ -451,8 +452,8 @@ fn info_shows_the_data_despite_many_software_entries() {
     assert_eq!(row("/roman/table "), ["/roman/table", "2", "fields", "[2]", "1", "none"]);
     assert!(text.contains("└─roman: {..} 5 keys"), "{text}");
     assert!(text.contains("pair: [2]\n") && text.contains("pairs: [..] 2 items\n"), "{text}");
-    // The outline shows outer levels first. The 5 keys of `roman` and the 60 entries of `meta`
-    // already exceed the limit.
+    // The outline shows outer levels first, and the 5 keys of `roman` and the 60 entries of `meta`
+    // exceed its limit of 40 lines.
     let outline = text.lines().skip_while(|line| !line.contains("  tree  ")).skip(1);
     let is_node = |line: &&str| !line.ends_with("more)") && !line.ends_with("shows all)");
     let shown = outline.filter(is_node).count();
@@ -594,7 +595,7 @@ fn info_shows_the_arrays_of_a_mapping_before_its_other_entries() {
     let outline: Vec<&str> = text.lines().skip_while(|line| !line.contains("─roman")).collect();
     assert!(outline[1].contains("─data: uint8 [9]"), "{text}");
     assert!(outline[2].contains("─k0: 1"), "{text}");
-    // The `tree` command keeps the order of the file.
+    // The `tree` command shows the entries in the order of the file.
     let tree = stdout(&folder.done(&["asdf", "tree", "a.asdf", "/roman"]));
     assert!(tree.lines().last().is_some_and(|line| line.contains("─data: uint8 [9]")), "{tree}");
 }
@@ -605,7 +606,7 @@ fn inline(len: usize) -> String {
 }
 
 #[test]
-fn external_files_may_outnumber_the_files_that_are_kept_open() {
+fn a_file_may_refer_to_more_external_files_than_are_kept_open() {
     let count = 90;
     let array = |source| {
         format!(

@@ -111,7 +111,7 @@ fn mv_renames_a_key_only_within_its_mapping() {
 }
 
 #[test]
-fn values_that_begin_with_a_dash_need_no_separator() {
+fn values_that_begin_with_a_dash_are_not_parsed_as_options() {
     let folder = folder();
     for value in ["-2.5", "-.inf", "-1", "- 1", "-abc"] {
         folder.done(&["asdf", "set", "a.asdf", "/v", value, "-q"]);
@@ -230,7 +230,7 @@ fn a_read_only_file_is_changed_only_with_force() {
 }
 
 #[test]
-fn an_impossible_edit_is_an_error_and_changes_nothing() {
+fn an_invalid_edit_fails_and_changes_nothing() {
     let folder = folder();
     let before = folder.read("a.asdf");
     for (command, want) in [
@@ -249,9 +249,9 @@ fn an_impossible_edit_is_an_error_and_changes_nothing() {
 }
 
 #[test]
-fn waiting_too_long_for_a_lock_reports_the_process_that_holds_it() {
+fn a_lock_that_is_not_released_is_reported_with_the_process_that_holds_it() {
     let folder = folder();
-    // An editor that keeps running holds the lock.
+    // An editor that keeps running makes the command hold the lock.
     let mut holder = folder
         .command(&["asdf", "edit", "a.asdf"])
         .env("EDITOR", "touch started; sleep 14; true")
@@ -359,10 +359,10 @@ fn invalid_edited_text_can_be_edited_again_or_discarded_or_kept() {
         assert_eq!(folder.read("a.asdf"), before);
         std::fs::remove_file(text).unwrap();
     }
-    // If the editor cannot be started, the text is unchanged and need not be kept.
+    // If the editor cannot be started, the text is removed, because it is unchanged.
     let output = edit(&folder, "exit 127", "");
     assert_eq!((status(&output), texts(&folder).len()), (2, 0));
-    // An editor that fails may have written something.
+    // If the editor fails, the text is kept, because the editor may have changed it.
     let output = edit(&folder, "sed -i 's/2.5/7/' \"$1\"; exit 3", "");
     assert_eq!((status(&output), texts(&folder).len()), (2, 1));
     assert_eq!(folder.read("a.asdf"), before);
@@ -393,8 +393,8 @@ fn a_value_that_is_not_a_single_yaml_document_is_rejected() {
 
 #[test]
 fn edit_keeps_the_text_if_another_program_has_changed_the_file() {
-    // Overwrite a byte without changing the length and the time, replace the file, append to it,
-    // and remove it.
+    // The ways are: overwrite a byte without changing the length and the time of the file, replace
+    // the file, append to it, and remove it.
     let ways = [
         "touch -r a.asdf time; printf x | dd of=a.asdf bs=1 seek=400 conv=notrunc 2>/dev/null; touch -r time a.asdf",
         "cp a.asdf b.asdf; mv b.asdf a.asdf",
@@ -440,7 +440,7 @@ fn changing_a_pipe_is_rejected_without_waiting() {
     ] {
         let mut child =
             folder.command(command).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-        // The command need not wait for anything, but the machine may be slow.
+        // Wait for up to ten seconds, because the machine may be slow.
         let ended = (0..400).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(25));
             child.try_wait().unwrap().is_some()
@@ -472,7 +472,7 @@ fn history_prints_entries_and_software_and_can_add_an_entry() {
 }
 
 #[test]
-fn history_adds_an_entry_to_any_form_of_history_even_in_an_old_standard() {
+fn history_adds_an_entry_to_every_form_of_history_in_standard_1_1() {
     for (history, pointer) in [
         ("", "/history/0"),
         ("history: null\n", "/history/0"),

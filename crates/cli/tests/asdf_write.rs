@@ -1,4 +1,4 @@
-//! Tests of the commands that write new ASDF files, and copies in another form.
+//! Tests of the commands that write new ASDF files, and copies with changed storage.
 
 mod asdf_tools;
 mod program;
@@ -64,7 +64,7 @@ fn new_creates_a_file_from_a_tree_and_arrays() {
     let tree = json_of(&folder.done(&["asdf", "tree", "a.asdf", "--json"]));
     assert_eq!(tree["meta"]["when"], "2026-11-20T23:24:27+00:00");
     assert_eq!(tree["z"], json!({"$complex": [1.0, 2.0]}));
-    // An integer beyond 64 bits is kept as a node.
+    // An integer of more than 64 bits is copied as a node of the tree.
     assert_eq!(
         stdout(&folder.done(&["asdf", "get", "a.asdf", "/big/string"])),
         "18446744073709551616\n"
@@ -287,7 +287,7 @@ fn to_yaml_writes_all_arrays_inline() {
     assert!(stdout(&output).ends_with(" would be written\n"), "{}", stdout(&output));
     assert!(!folder.names().contains(&"b.yaml".to_owned()));
     assert_eq!(status(&folder.run(&["asdf", "to-yaml", "a.asdf", "--dry-run"])), 2);
-    // The YAML can be read as a tree again.
+    // The YAML text can be used as the tree of a new file.
     folder.done(&["asdf", "new", "b.asdf", "--tree", "a.yaml"]);
     same_tree(&folder, "a.asdf", "b.asdf");
 }
@@ -322,7 +322,7 @@ fn implode_opens_external_files_only_if_the_policy_allows_it() {
 }
 
 #[test]
-fn data_with_a_wrong_checksum_is_copied_and_reported_only_with_ignore_checksums() {
+fn data_with_a_wrong_checksum_is_copied_only_with_ignore_checksums_and_then_reported() {
     let folder = folder();
     folder.done(&["asdf", "explode", "a.asdf", "-q", "-o", "parts.asdf"]);
     let flip = |name: &str, from_end: usize| {
@@ -484,7 +484,7 @@ fn writing_commands_keep_unrelated_scalars_unchanged() {
 }
 
 #[test]
-fn copying_keeps_tags_that_the_standard_does_not_define_but_fails_if_it_lacks_float16() {
+fn copying_keeps_tags_unknown_to_the_standard_but_rejects_float16_in_an_old_standard() {
     let folder = folder();
     let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.2.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
     let external =

@@ -1,4 +1,4 @@
-//! Tests with the options of the original program, called as `blpk` and as `scibin blpk`.
+//! Tests of the options of the original program, when scibin is called as `blpk` or `scibin blpk`.
 
 mod program;
 
@@ -27,7 +27,7 @@ fn done(folder: &Folder, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn output_files_are_named_and_protected_as_in_the_original() {
+fn output_files_have_the_default_names_of_the_original_and_are_replaced_only_with_force() {
     let folder = folder();
     let output = done(&folder, &["c", "a"]);
     assert_eq!((stdout(&output), stderr(&output)), (String::new(), String::new()));
@@ -200,7 +200,7 @@ fn invalid_usage_is_reported_in_the_words_of_the_original() {
 }
 
 #[test]
-fn data_is_appended_as_in_the_original() {
+fn append_accepts_the_options_of_the_original() {
     let folder = folder();
     folder.write("b", "more");
     folder.write("m.json", r#"{"v": 1}"#);
@@ -214,13 +214,13 @@ fn data_is_appended_as_in_the_original() {
     assert_eq!(stdout(&output), "blpk: Metadata:\nblpk: {'v': 2}\n");
     folder.copy(&folder.path("a.blp"), "other");
     done(&folder, &["a", "-e", "other", "b"]);
-    // The ratio must not be computed by dividing by the length of an empty file.
+    // Append an empty file, by whose length the compression ratio cannot be divided.
     folder.write("empty", "");
     done(&folder, &["-v", "a", "a.blp", "empty"]);
 }
 
 #[test]
-fn json_output_contains_the_size_or_the_name_of_the_output() {
+fn blpk_prints_reports_as_json_on_request() {
     let folder = folder();
     let of = |arguments: &[&str]| json_of(&folder.done(&[&["blpk", "--json"], arguments].concat()));
     assert_eq!(of(&["c", "a"])["nbytes"], 240_000);
@@ -228,7 +228,7 @@ fn json_output_contains_the_size_or_the_name_of_the_output() {
     assert_eq!(of(&["a", "a.blp", "a"])["nbytes"], 480_000);
 }
 
-/// The expected lines were printed by the original for the same files.
+/// The expected lines are those that the original prints for the same files.
 #[test]
 fn blpk_info_prints_the_lines_of_the_original() {
     let folder = folder();
@@ -307,7 +307,7 @@ fn verbose_prints_the_lines_of_the_original() {
     assert!(text.contains("blpk: overwriting existing file: 'a'\n"), "{text}");
     let text = stderr(&done(&folder, &["-v", "a", "a.blp", "a"]));
     assert!(text.contains("blpk: new file size: 234.38K (240000B)\n"), "{text}");
-    // With `--debug`, the original prints these lines, and many more about its own variables.
+    // With `--debug`, the original prints the same lines, and many more about its own variables.
     let verbose = stderr(&done(&folder, &["-v", "i", "a.blp"]));
     assert_eq!(stderr(&done(&folder, &["--debug", "i", "a.blp"])), verbose);
 }
@@ -326,7 +326,7 @@ fn blpk_treats_arrays_as_bytes() {
 
 #[test]
 #[cfg(unix)]
-fn the_program_name_selects_the_options() {
+fn a_program_named_blpk_accepts_the_options_of_the_original() {
     let folder = folder();
     let program = folder.path("blpk");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_scibin"), &program).unwrap();

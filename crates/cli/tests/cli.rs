@@ -1,4 +1,4 @@
-//! Tests of the program from the outside: output, status, messages.
+//! Tests that run the program, and check its output, exit status and messages.
 
 mod program;
 
@@ -159,7 +159,7 @@ fn get_writes_npy_to_a_file_and_to_standard_output() {
 }
 
 #[test]
-fn get_of_a_missing_node_reports_the_missing_part_of_the_pointer() {
+fn get_reports_the_part_of_a_pointer_that_does_not_exist() {
     let output = on(&["get"], "science", &["/meta/nothing/here"]);
     assert_eq!((status(&output), stdout(&output)), (2, String::new()));
     assert!(stderr(&output).contains("nothing"), "{}", stderr(&output));
@@ -170,7 +170,7 @@ fn get_of_a_missing_node_reports_the_missing_part_of_the_pointer() {
 }
 
 #[test]
-fn tree_json_is_the_resolved_tree() {
+fn tree_json_resolves_aliases_unless_references_are_requested() {
     let expected = testdata::cases(&testdata::path("asdf/expected.json"));
     let case = expected.iter().find(|case| case.name == "tree").unwrap();
     let value = json_of(&on(&["asdf", "tree", "--json"], "tree", &[]));
@@ -278,7 +278,7 @@ fn keys_cannot_add_line_breaks_or_colours_to_output() {
     let file = written(folder.path(), r#""a\n\e[31mb": 1"#, 0, b"");
     let output = scibin(&["asdf", "tree", &file]);
     assert_eq!(stdout(&output), "└─a  [31mb: 1\n");
-    // The key occurs twice, so it appears in a message.
+    // Repeat the key, so that it appears in a message.
     let file = written(folder.path(), "\"a\\n\\e[31mb\": 1\n\"a\\n\\e[31mb\": 2", 0, b"");
     let output = scibin(&["asdf", "tree", &file]);
     assert!(stderr(&output).contains("DuplicateKey"), "{}", stderr(&output));

@@ -1,5 +1,5 @@
-//! Tests that commands ended by a signal leave no files behind, and that their exit status states
-//! the signal.
+//! Tests that commands that are ended by a signal leave no files behind, and that their exit status
+//! states the signal.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
@@ -19,8 +19,8 @@ const INT: i32 = 2;
 const KILL: i32 = 9;
 const TERM: i32 = 15;
 
-/// Returns the command with default signal handling. Background commands of a shell inherit an
-/// ignored interrupt signal, which the program respects.
+/// Returns the command with default signal handling. With inherited handling, the tests would fail
+/// in a background job of a shell, which ignores the interrupt signal.
 fn with_default_signals(command: &Command) -> Command {
     let mut outer = Command::new("env");
     outer.arg("--default-signal=HUP,INT,TERM").arg(command.get_program()).args(command.get_args());
@@ -42,8 +42,8 @@ fn interrupted(command: &Command, signal: i32) -> Option<i32> {
     let mut command = with_default_signals(command);
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // Write more than fits into the pipe and the buffers of the program, so that the program has
-    // begun to write.
+    // Write more than fits into the pipe and the buffers of the program, so that the program begins
+    // to write its output.
     stdin.write_all(&vec![7; 4 << 20]).unwrap();
     send(signal, &child);
     child.wait().unwrap().signal()
@@ -93,8 +93,9 @@ fn named_temporary_files_are_removed_on_a_signal() {
     }
 }
 
-/// Returns a folder with the database and the log of a crashed broker, and an archive of a file
-/// larger than a pipe. `extra` zeros follow the database, so that copying it takes time.
+/// Returns a folder with the database and the write-ahead log of a crashed broker, and an archive
+/// of a file that is larger than the buffer of a pipe. The database is extended by `extra` zeros,
+/// so that copying it takes time.
 fn crashed_broker(extra: u64) -> Folder {
     let folder = Folder::new();
     let running = SqliteStore::create(folder.path("running.sqlite")).unwrap();
@@ -113,8 +114,8 @@ fn crashed_broker(extra: u64) -> Folder {
     folder
 }
 
-/// Returns a command that prints a file in the archive of [`crashed_broker`], using its database.
-/// The command cannot end before its output is read.
+/// Returns a command that prints the file in the archive of [`crashed_broker`], with the database
+/// as its store. The command cannot end before its output is read.
 fn cat_with_database(folder: &Folder) -> Command {
     let mut command = folder.command(&["flux", "cat", "a.json", "f", "--store", "content.sqlite"]);
     command.env("TMPDIR", folder.path("temporary")).stdout(Stdio::piped());
@@ -129,7 +130,7 @@ fn temporaries(folder: &Folder) -> usize {
 fn the_temporary_copy_of_a_database_is_unlinked_while_it_is_read() {
     let folder = crashed_broker(0);
     let mut child = cat_with_database(&folder).spawn().unwrap();
-    // The first byte is written once the store is open.
+    // The command writes the first byte only after it has opened the store.
     let mut stdout = child.stdout.take().unwrap();
     stdout.read_exact(&mut [0]).unwrap();
     assert_eq!(temporaries(&folder), 0);
@@ -160,7 +161,7 @@ fn the_temporary_copy_of_a_database_is_removed_if_a_signal_ends_the_copying() {
 }
 
 #[test]
-fn ignored_signals_stay_ignored() {
+fn signals_that_the_parent_process_ignores_do_not_end_a_command() {
     let folder = Folder::new();
     let mut command = Command::new("sh");
     let script = "trap '' HUP; exec \"$0\" bloscpack pack -q - -o new";

@@ -20,8 +20,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use program::{Folder, status, stderr, stdout};
 
-/// Opens a terminal with 200 columns. Returns its two ends, that of the user and that of the
-/// program.
+/// Opens a terminal with 200 columns. Returns the user's end and the program's end.
 fn terminal() -> (File, File) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
@@ -33,13 +32,13 @@ fn terminal() -> (File, File) {
     (master.into(), program)
 }
 
-/// Runs a program on a terminal, and returns the text shown there.
+/// Runs a program on a terminal, and returns the text that the terminal receives.
 fn seen(mut command: Command, during: impl FnOnce(&mut Child)) -> String {
     let (mut person, program) = terminal();
     command.stdin(Stdio::null());
     command.stdout(program.try_clone().unwrap()).stderr(program);
     let mut child = command.spawn().unwrap();
-    // Also close the copy in the command, because the terminal ends when all copies are closed.
+    // Also close the copies in the command, because reading ends only when all copies are closed.
     drop(command);
     let reader = thread::spawn(move || {
         let (mut seen, mut buffer) = (Vec::new(), [0; 4096]);
@@ -124,7 +123,7 @@ fn info_draws_the_largest_image_on_a_terminal() {
     let seen = lines_on_a_terminal(&folder, &info);
     let place = seen.iter().position(|line| line == "  /image/data").unwrap();
     let image = &seen[place + 1..];
-    // There are 10 lines with two rows of pixels each, and a line about the values.
+    // The picture has 10 lines with two rows of pixels each, and a line about the values.
     assert_eq!(image.len(), 11, "{seen:?}");
     assert!(image[0].matches('▀').count() > 10 && image[0].ends_with("\x1b[0m"), "{image:?}");
     assert!(image[10].contains("elements along each axis; dark "), "{image:?}");
@@ -133,7 +132,7 @@ fn info_draws_the_largest_image_on_a_terminal() {
     assert!(!stdout(&folder.done(&info)).contains('▀'));
 }
 
-/// Returns a folder with an archive of blobs and its store, which take some time to extract.
+/// Returns a folder with an archive that takes some time to extract, and with its blob store.
 fn much_work() -> Folder {
     let folder = Folder::new();
     let store = DirStore::create(folder.path("blobs")).unwrap();
@@ -154,12 +153,12 @@ fn much_work() -> Folder {
     folder
 }
 
-/// Stops a program for more than a second during an extraction. Returns `true` if it was still
-/// extracting.
+/// Pauses a program for more than a second while it extracts a file. Returns `true` if the file was
+/// still incomplete when the program was paused.
 fn interrupt(folder: &Folder, child: &mut Child) -> bool {
     let pid = Pid::from_child(child);
-    // The file has no name until it is complete, so look for it among the open files of the
-    // program.
+    // The extracted file has no name until it is complete, so look for it among the open files of
+    // the program.
     let (files, out) = (format!("/proc/{}/fd", child.id()), folder.path("out"));
     let begun = || {
         let mut links = std::fs::read_dir(&files).into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! Tests that a command killed at any moment leaves the old file, the new file or no file.
+//! Tests that a killed command leaves the complete old file, the complete new file, or no file.
 
 use std::process::{Child, Stdio};
 use std::thread;
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::program::{Folder, npy_header, stdout};
 
-/// The number of moments at which a command is killed.
+/// The number of times that a command is run and killed, each time at a later moment.
 const MOMENTS: u32 = 8;
 
 /// Returns a folder with `a.asdf`, `b.asdf` and `exploded.asdf`, whose arrays take a while to
@@ -29,7 +29,8 @@ fn start(folder: &Folder, command: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
 }
 
-/// Kills a command at several moments during its run time, and calls `look` after each.
+/// Runs a command several times and kills it at different moments. Calls `look` before each run and
+/// after the last.
 fn kill(folder: &Folder, command: &[&str], mut look: impl FnMut()) {
     let begin = Instant::now();
     assert!(start(folder, command).wait().expect("the program").success(), "{command:?}");
@@ -45,7 +46,7 @@ fn kill(folder: &Folder, command: &[&str], mut look: impl FnMut()) {
     look();
 }
 
-/// Returns the names of the files, except for temporary files, which killed commands leave behind.
+/// Returns the names of all files except temporary ones, which killed commands leave behind.
 fn names(folder: &Folder) -> Vec<String> {
     let mut names = folder.names();
     names.retain(|name| !name.starts_with(".atomic-"));
@@ -101,7 +102,7 @@ fn a_killed_command_leaves_a_complete_new_file_or_none() {
 }
 
 #[test]
-fn a_killed_explode_over_an_exploded_file_leaves_the_old_or_the_new_one() {
+fn a_killed_explode_over_an_exploded_file_leaves_the_old_or_the_new_file() {
     let folder = folder();
     let values = |file: &str| {
         ["/a", "/b"].map(|pointer| stdout(&folder.done(&["get", file, pointer, "--slice", "-1"])))
@@ -115,8 +116,8 @@ fn a_killed_explode_over_an_exploded_file_leaves_the_old_or_the_new_one() {
         let found = values("out.asdf");
         assert!(found == old || found == new, "{found:?}");
         *if found == new { &mut new_ones } else { &mut old_ones } += 1;
-        // Another run replaces the block files of the killed run, and removes the block files of
-        // the old tree.
+        // Explode again: this replaces the block files of the killed run, and removes the block
+        // files of the old tree.
         folder.done(&["asdf", "explode", "b.asdf", "-qfo", "out.asdf"]);
         let blocks = names(&folder).into_iter().filter(|name| name.starts_with("out0"));
         assert!(blocks.count() <= 4);
@@ -131,7 +132,7 @@ fn explode_keeps_the_old_files_if_the_disk_is_full() {
     let content =
         || names(&folder).into_iter().map(|name| (folder.read(&name), name)).collect::<Vec<_>>();
     let before = content();
-    // The tree is below the limit of 512 KiB per file, and the blocks are above it.
+    // Limit the size of files to 512 KiB, which is enough for the tree, but not for the blocks.
     let script = "trap '' XFSZ; ulimit -f 1024; exec \"$0\" asdf explode a.asdf -qfo out.asdf";
     let program = crate::program::program().get_program().to_owned();
     let mut command = std::process::Command::new("sh");

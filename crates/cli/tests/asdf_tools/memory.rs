@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::program::{Folder, npy_header};
 
-/// The maximum memory in KiB that a large file may need in addition to a small one.
+/// The amount of memory in KiB that a command may need for a large file in addition to a small
+/// file.
 const EXTRA: u64 = 64 << 10;
 
 /// Returns the peak memory of the program in KiB, sampled while it runs.
@@ -24,7 +25,7 @@ fn peak_of(folder: &Folder, arguments: &[&str]) -> u64 {
     peak
 }
 
-/// Runs a command on a small and a large file, and compares the memory that it needs.
+/// Runs a command on a small and a large file. Fails if the large file needs much more memory.
 fn compare(folder: &Folder, what: &str, command: impl Fn(&str) -> Vec<String>) {
     let [small, large] = ["small", "large"].map(|name| {
         let command = command(name);
@@ -37,8 +38,8 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Returns a folder with a small and a large array of zeros, which are holes and take no space on
-/// disk.
+/// Returns a folder with a small and a large array of zeros. The zeros are holes, which take no
+/// space on disk.
 fn folder(large: u64) -> Folder {
     let folder = Folder::new();
     for (name, len) in [("small", 8), ("large", large)] {
@@ -59,7 +60,7 @@ fn writing_1_gib_takes_little_memory() {
             words(&format!("asdf new {name}.asdf -qf --array /x={name}.npy --compress {codec}"))
         });
     }
-    // A repair decodes the blocks that it checks, without keeping the data.
+    // A repair must not keep the decoded data of the blocks that it checks.
     compare(&folder, "repair", |name| {
         words(&format!("asdf repair {name}.asdf -qfo repaired.asdf"))
     });

@@ -73,7 +73,7 @@ fn a_repair_with_losses_reports_them_and_exits_with_status_1() {
     assert_eq!(report["lost"][0]["pointers"], json!(["/x"]));
     assert_eq!(report["lost"][0]["bytes"], json!([blocks[0], blocks[1]]));
     assert_eq!((&report["blocks"], &report["dry_run"]), (&json!(1), &json!(false)));
-    // A file that is not ASDF is bad data, and nothing is written.
+    // If the file is not ASDF, it counts as bad data, and nothing is written.
     folder.write("none.asdf", "none");
     let output = folder.run(&["asdf", "repair", "none.asdf", "-o", "c.asdf"]);
     assert_eq!(status(&output), 1);

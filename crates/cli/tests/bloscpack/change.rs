@@ -1,4 +1,4 @@
-//! Changing files: appending, recovering, editing metadata, converting.
+//! Tests of changing files: appending, recovering, editing metadata, converting.
 
 use serde_json::json;
 
@@ -42,7 +42,7 @@ fn a_file_can_be_appended_to_itself_but_not_in_place() {
 }
 
 #[test]
-fn append_uses_the_options_of_the_file_by_default() {
+fn append_uses_the_codec_shuffle_and_typesize_of_the_file_by_default() {
     let folder = Folder::new();
     folder.write("a", numbers(1000));
     folder.done(&["bloscpack", "pack", "a", "-c", "zstd", "--shuffle", "bit", "-t", "4"]);
@@ -56,7 +56,7 @@ fn append_uses_the_options_of_the_file_by_default() {
         (&kind(&folder)["shuffle"], &kind(&folder)["typesize"]),
         (&json!("none"), &json!(2))
     );
-    // An empty file has no chunk size yet.
+    // If the file is empty, it has no chunk size, so the option determines the chunk size.
     folder.write("b", "");
     folder.done(&["bloscpack", "pack", "b"]);
     folder.done(&["bloscpack", "append", "b.blp", "a", "-z", "1000"]);
@@ -64,7 +64,7 @@ fn append_uses_the_options_of_the_file_by_default() {
 }
 
 #[test]
-fn append_grows_the_table_and_scans_streams_only_on_request() {
+fn append_extends_the_offset_table_and_scans_streams_only_on_request() {
     let folder = Folder::new();
     folder.write("a", numbers(1000));
     folder.done(&["bloscpack", "pack", "a", "-z", "8000", "--max-app", "0"]);
@@ -158,8 +158,8 @@ fn recover_keeps_intact_chunks() {
     assert!(!folder.names().contains(&"whole.blp".to_owned()));
 }
 
-/// Returns a folder with `a.blp`, which contains the data of `a` and the journal of an in-place
-/// change that was killed.
+/// Returns a folder with the packed file `a.blp`, in which an in-place append was killed, and with
+/// the journal of this change.
 #[cfg(unix)]
 fn killed_append() -> Folder {
     let folder = Folder::new();
@@ -169,7 +169,7 @@ fn killed_append() -> Folder {
     folder.write("b", data.repeat(4));
     folder.done(&["bloscpack", "pack", "-l", "0", "-z", "64K", "-m", "m.json", "a"]);
     folder.copy(&folder.path("a.blp"), "before");
-    // The system kills a process that exceeds the limit on file sizes.
+    // Limit the size of files, so that the system kills the process when it exceeds the limit.
     let script =
         "ulimit -c 0; ulimit -f 4096; exec \"$0\" bloscpack append --in-place -l 0 a.blp b";
     let killed = std::process::Command::new("sh")
@@ -222,7 +222,7 @@ fn readers_see_the_data_from_before_a_killed_append() {
         assert_eq!(status(&output), 1, "{arguments:?}");
         assert!(stdout(&output).contains(remedy), "{}", stdout(&output));
     }
-    // Test a journal of another file, and an incomplete journal.
+    // Test a journal that belongs to another file, and an incomplete journal.
     let journal = folder.read("a.blp.undo-journal");
     folder.write("other.blp", &folder.read("before")[..32]);
     folder.done(&["bloscpack", "pack", "-f", "m.json", "-o", "other.blp"]);
@@ -260,7 +260,7 @@ fn metadata_commands_roll_back_a_killed_append() {
 }
 
 #[test]
-fn metadata_is_edited_at_pointers() {
+fn meta_edits_the_value_at_a_pointer() {
     let folder = Folder::new();
     folder.write("a", "data");
     folder.write("m.json", r#"{"unit": "K", "list": [1, 2]}"#);

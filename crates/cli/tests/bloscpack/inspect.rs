@@ -1,4 +1,4 @@
-//! `info`, `verify` and `get`.
+//! Tests of `info`, `verify` and `get`.
 
 use serde_json::json;
 
@@ -110,7 +110,7 @@ fn info_shows_which_of_the_four_format_versions_a_file_has() {
 }
 
 #[test]
-fn verify_exits_with_0_if_intact_1_if_damaged_and_2_without_a_file() {
+fn verify_exits_with_0_for_an_intact_1_for_a_damaged_and_2_for_a_missing_file() {
     let folder = packed();
     let output = folder.done(&["verify", "a.blp"]);
     assert_eq!(stdout(&output), "a.blp: fine, 3 chunks of 23.4 KiB checked\n");
@@ -143,7 +143,7 @@ fn verify_exits_with_0_if_intact_1_if_damaged_and_2_without_a_file() {
 }
 
 #[test]
-fn countless_elements_of_size_0_are_not_printed() {
+fn an_array_with_too_many_elements_of_size_0_is_not_printed() {
     let folder = Folder::new();
     let file = npy_header("<i4", &[1 << 40, 0]);
     folder.write("a.npy", &file);

@@ -1,4 +1,4 @@
-//! Tests of `scibin bloscpack` from the outside: output, status, messages, remaining files.
+//! Tests that run `scibin bloscpack`, and check its output, exit status, messages and files.
 
 mod change;
 mod inspect;
@@ -23,22 +23,22 @@ fn numbers(count: u32) -> Vec<u8> {
     (0..count).flat_map(|n| (f64::from(n) * 0.5).to_le_bytes()).collect()
 }
 
-/// Returns text that zlib hardly compresses.
+/// Returns text that zlib can hardly compress.
 fn noise(len: u32) -> String {
     let letter =
         |n: u32| char::from(b'a' + (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0] % 26);
     (0..len).map(letter).collect()
 }
 
-/// Returns a `.npy` file of shape (4, 3) with the little-endian numbers 0 to 11.
+/// Returns a `.npy` file of shape (4, 3) with the numbers 0 to 11 as little-endian 32-bit integers.
 fn npy() -> Vec<u8> {
     let mut file = npy_header("<i4", &[4, 3]);
     file.extend((0..12_i32).flat_map(i32::to_le_bytes));
     file
 }
 
-/// Returns a folder with `a`, which contains 3000 numbers of eight bytes, packed to `a.blp` in
-/// three chunks.
+/// Returns a folder with `a`, which contains 3000 eight-byte numbers, and `a.blp`, which contains
+/// the same data in three chunks.
 fn packed() -> Folder {
     let folder = Folder::new();
     folder.write("a", numbers(3000));

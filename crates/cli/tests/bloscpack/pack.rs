@@ -1,4 +1,4 @@
-//! Packing: names, options, arrays, pipes.
+//! Tests of packing: names, options, arrays, pipes.
 
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn pack_and_unpack_choose_default_output_names() {
 }
 
 #[test]
-fn options_of_pack_determine_the_header_codecs_and_metadata() {
+fn options_of_pack_set_the_header_codecs_and_metadata() {
     let folder = Folder::new();
     folder.write("a", numbers(3000));
     folder.write("m.json", r#"{"unit": "K", "list": [1, 2.5, null]}"#);
@@ -116,7 +116,7 @@ fn existing_output_is_replaced_only_with_force() {
     folder.done(&["bloscpack", "pack", "-f", "a"]);
 }
 
-/// Returns a `pack` command with the same chunk size as in `packed`.
+/// Returns a `pack` command with the chunk size that `packed` uses.
 fn pack<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     [&["bloscpack", "pack", "-z", "10000"], arguments].concat()
 }
@@ -131,13 +131,13 @@ fn pack_and_unpack_use_dashes_for_standard_input_and_output() {
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
     folder.done(&pack(&["a"]));
     assert_eq!(folder.read("pipe.blp"), folder.read("a.blp"));
-    // When packing a file to a pipe, the header is complete, but the offsets cannot be written
-    // later.
+    // If a file is packed to a pipe, the header is complete, but the offset table is missing,
+    // because the program cannot return to it after writing the chunks.
     let output = folder.done(&pack(&["a", "-o", "-"]));
     assert_eq!(stderr(&output), "");
     folder.done(&pack(&["a", "--no-offsets", "-o", "b.blp"]));
     assert_eq!(output.stdout, folder.read("b.blp"));
-    // When packing a pipe to a pipe, the number of chunks is unknown.
+    // If a pipe is packed to a pipe, the header does not state the number of chunks.
     let output = folder.feed(&pack(&["-"]), &data);
     assert_eq!(status(&output), 0);
     assert!(stderr(&output).contains("treat the packed file as empty"));
@@ -233,7 +233,7 @@ fn metadata_integers_that_would_be_rounded_are_rejected() {
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).contains(number), "{}", stderr(&output));
     assert_eq!(folder.names(), ["a", "m.json"]);
-    // Create a file with such an integer, as Python writes it.
+    // Create a file with an integer of more than 64 bits in its metadata, as Python does.
     folder.write("m.json", format!("{{\"id\":{placeholder}}}"));
     folder.done(&["bloscpack", "pack", "a", "-m", "m.json"]);
     let mut file = folder.read("a.blp");

@@ -1,4 +1,4 @@
-//! Running the commands on the recorded files and on the corpus.
+//! Tests that run the commands on the recorded files and on the corpus.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::program::{Folder, scibin, status, stderr, stdout};
 
-/// A recorded file, and its permitted results.
+/// A recorded file, and the permitted results of the commands.
 struct Recorded {
     path: PathBuf,
     unpack: Value,
@@ -14,12 +14,13 @@ struct Recorded {
     verify: Value,
     /// SHA-256 of the data.
     digest: Option<Value>,
-    /// Whether the file contains an array, if recorded.
+    /// Whether the file contains an array, or `None` if this was not recorded.
     array: Option<bool>,
 }
 
 impl Recorded {
-    /// Runs `unpack` in lenient and strict mode, `verify`, and `unpack` to `.npy`.
+    /// Runs `unpack` (lenient, strict and to `.npy`) and `verify` on the file, and checks the
+    /// results.
     fn check(&self, folder: &Folder) {
         let path = self.path.to_str().expect("text");
         let nothing: [&str; 0] = [];
@@ -107,7 +108,7 @@ fn corpus_files_are_unpacked_as_expected() {
         recorded.check(&folder);
     }
     for case in list("hostile.json") {
-        // Skip the generated case, which is one of our own files.
+        // Skip the case without a file name, whose file our own code generates.
         let Some(file) = case["file"].as_str() else { continue };
         let recorded = Recorded {
             path: lists.join(file),

@@ -1,4 +1,4 @@
-//! Unpacking: parts, arrays, damaged files.
+//! Tests of unpacking: parts, arrays, damaged files.
 
 use serde_json::json;
 
@@ -42,7 +42,7 @@ fn unwritable_output_is_reported_by_name() {
     use std::process::Command;
 
     let folder = packed();
-    // The shell ignores the signal about the limit, so that writing fails instead.
+    // Ignore the signal that a too large file causes, so that writing fails instead.
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" bloscpack \"$@\"";
     for arguments in [&["unpack", "a.blp", "-o", "b"][..], &["pack", "-", "-o", "b", "-l", "0"]] {
         let output = Command::new("sh")
@@ -69,7 +69,7 @@ fn npy_files_are_packed_and_unpacked_as_arrays() {
     folder.remove("x.npy");
     folder.done(&["bloscpack", "unpack", "x.npy.blp"]);
     assert_eq!(folder.read("x.npy"), npy());
-    // Unpack as `.npy` because of the option, and as plain bytes.
+    // Unpack as `.npy` with the option `--npy`, and as plain bytes without it.
     let array = ["bloscpack", "unpack", "x.npy.blp", "-o"];
     assert_eq!(folder.done(&[&array[..], &["-", "--npy"]].concat()).stdout, npy());
     folder.done(&[&array[..], &["bytes"]].concat());
@@ -114,7 +114,7 @@ fn unpacking_bad_data_causes_status_1_and_leaves_no_file() {
         );
     }
     assert_eq!(folder.names(), ["a", "a.blp"]);
-    // The first chunks can be unpacked.
+    // The chunks before the damaged chunk can be unpacked.
     folder.done(&["bloscpack", "unpack", "a.blp", "--chunks", "..2", "-o", "b"]);
     assert_eq!(folder.read("b"), numbers(2500));
 }
@@ -219,7 +219,7 @@ fn more_chunks_than_the_header_states_are_reported_as_damage() {
         assert_eq!(folder.done(&["bloscpack", "cat", "c.blp"]).stdout, numbers(3000));
         folder.remove("c.blp");
     }
-    // The incomplete chunk that appending may leave does not count as a chunk.
+    // The incomplete chunk that an interrupted append may leave does not count as a chunk.
     folder.write("b.blp", [&bytes[..], &bytes[bytes.len() - 100..]].concat());
     folder.done(&["verify", "b.blp"]);
 }

@@ -1,9 +1,9 @@
-//! Creating, changing and extending files.
+//! Tests of creating, changing and extending files.
 
 use super::native;
 use super::program::{Folder, npy_header, status, stderr, stdout};
 
-/// Returns a `.npy` file with little-endian numbers.
+/// Returns a `.npy` file whose elements are `data`.
 fn npy(datatype: &str, shape: &[u64], data: &[u8]) -> Vec<u8> {
     [npy_header(datatype, shape), data.to_vec()].concat()
 }
@@ -107,7 +107,7 @@ fn append_extends_a_native_file_in_safe_mode_or_in_place() {
 }
 
 #[test]
-fn a_file_with_an_interrupted_change_is_read_in_its_old_state() {
+fn a_file_with_an_interrupted_change_is_read_as_it_was_before_the_change() {
     use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
 
     let folder = Folder::new();
@@ -120,7 +120,7 @@ fn a_file_with_an_interrupted_change_is_read_in_its_old_state() {
         let plan = ChangePlan::new(16..48).overwrite(48..80);
         let mut change = Change::begin(&mut storage, &plan).unwrap();
         change.write_all_at(&[0xff; 32], 48).unwrap();
-        // Simulate a killed process.
+        // Simulate a killed process, which does not complete the change.
         std::mem::forget(change);
     }
     let commands: [&[&str]; 4] = [
@@ -137,7 +137,7 @@ fn a_file_with_an_interrupted_change_is_read_in_its_old_state() {
     assert_eq!(folder.names(), ["more.dud", "run.bdud"]);
 }
 
-/// Leaves the journal of a killed change, and then replaces the file.
+/// Replaces the file after a change was killed, whose journal is left behind.
 #[test]
 fn a_leftover_journal_is_not_applied_to_a_file_that_was_replaced() {
     use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
@@ -165,12 +165,12 @@ fn a_leftover_journal_is_not_applied_to_a_file_that_was_replaced() {
     };
     kill();
     assert_eq!(get(), "1 2 3 4\n");
-    // Replace the file with our command, which first rolls back the change.
+    // Replace the file with `dudley new`, which first rolls back the change.
     new("run.bdud", "new.npy");
     assert_eq!(get(), "5 6 7 8\n");
     assert!(!folder.path("run.bdud.undo-journal").exists());
-    // Replace the file by `mv` and by `cp` with a file that differs only in the bytes that the
-    // change has overwritten.
+    // Replace the file as `mv` and `cp` do, with a file that differs only in the bytes that the
+    // killed change has overwritten.
     new("other.bdud", "new.npy");
     for by_rename in [true, false] {
         kill();

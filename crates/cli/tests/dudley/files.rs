@@ -1,4 +1,4 @@
-//! Reading native files, and other files described by a layout.
+//! Tests of reading native files, and other files described by a layout.
 
 use serde_json::{Value, json};
 
@@ -194,7 +194,7 @@ fn extract_layout_returns_the_original_text() {
 }
 
 #[test]
-fn explain_prints_what_a_byte_belongs_to() {
+fn explain_prints_which_item_a_byte_belongs_to() {
     let folder = Folder::new();
     folder.write("run.bdud", native());
     let explain = |address: &str| {

@@ -1,4 +1,4 @@
-//! `scibin dudley import` and `codegen`.
+//! Tests of `scibin dudley import`, `from-numpy` and `codegen`.
 
 use std::process::Command;
 
@@ -46,7 +46,7 @@ fn import_reports_unknown_formats() {
     assert_eq!(status(&folder.run(&["dudley", "import", "a.txt", "--json"])), 2);
 }
 
-/// Returns a zip archive with one member, which is stored or deflated.
+/// Returns a zip archive with a single member, which is stored or deflated.
 fn archive(name: &str, bytes: &[u8], method: u16) -> Vec<u8> {
     let size = u32::try_from(bytes.len()).unwrap().to_le_bytes();
     let len = u16::try_from(name.len()).unwrap().to_le_bytes();

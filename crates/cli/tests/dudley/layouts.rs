@@ -1,4 +1,5 @@
-//! Checking, formatting, showing and comparing layouts, and creating them from other descriptions.
+//! Tests of checking, formatting, showing and comparing layouts, and of creating layouts from C
+//! source and numpy datatypes.
 
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
@@ -142,7 +143,7 @@ fn tree_shows_declarations_with_their_documentation() {
 }
 
 #[test]
-fn tree_shows_comments_on_the_summary_and_repeated_elements() {
+fn tree_shows_the_documentation_of_the_summary_and_repeated_elements() {
     let folder = Folder::new();
     folder.write("a.dud", "{ ## of each file\n N : i8 } l [f8[N]] l %0 @64  'a\"b\\x01' = i1");
     let output = folder.run(&["dudley", "tree", "a.dud"]);
@@ -154,7 +155,7 @@ fn tree_shows_comments_on_the_summary_and_repeated_elements() {
 }
 
 #[test]
-fn a_closed_pipe_is_not_a_failure() {
+fn a_closed_pipe_is_not_a_failure_of_dudley_commands() {
     let folder = Folder::new();
     folder.write("many.dud", format!("l [f8[3]] l{}\n", " %0".repeat(100_000)));
     for arguments in [
@@ -294,7 +295,7 @@ fn the_number_of_printed_differences_is_limited() {
     let arguments = ["dudley", "diff", "a.dud", "b.dud"];
     let output = folder.run(&arguments);
     assert_eq!(status(&output), 1);
-    // The lines are the names, the differences, a note about uncompared items, and the verdict.
+    // There are two lines of names, 1000 differences, a note about uncompared items, and a verdict.
     assert_eq!(stdout(&output).lines().count(), 2 + 1000 + 2);
     let message = stderr(&output);
     assert!(message.starts_with("scibin: only the first 1000 of "), "{message}");

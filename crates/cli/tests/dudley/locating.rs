@@ -1,4 +1,4 @@
-//! Tests of compiled layouts, families of files, and files from a pipe.
+//! Tests of compiled layouts, of locating an array in several files, and of files from a pipe.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use crate::program::{Folder, npy_header, program, status, stderr, stdout};
 
-/// Runs the program with bytes in a pipe as standard input, and without a folder for temporary
-/// files.
+/// Runs the program with a pipe that contains `input` as standard input, and without a folder for
+/// temporary files.
 fn piped(folder: &Folder, args: &[&str], input: &[u8]) -> Output {
     let mut command = program();
     let command = command.current_dir(folder.path(".")).args(args);
     let command = command.env("TMPDIR", "/nonexistent").stdin(Stdio::piped());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The program may stop reading before the end.
+    // Ignore write errors, because the program may close the pipe before reading all of the input.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
@@ -40,7 +40,8 @@ fn index_compiles_a_layout_that_get_and_dump_use() {
         let given = ["dudley", "get", "run.bin", "/x", "--layout", layout, "--param", "N=1"];
         assert_eq!(stdout(&folder.done(&given)), "5 6\n");
     }
-    // Damage in the compiled layout is an error, even though the text is valid.
+    // If the compiled layout is damaged, reading fails, even though the text of the layout is
+    // valid.
     let mut bytes = folder.read("run.dudx");
     folder.write("other.dudx", &bytes);
     let at = bytes.windows(3).position(|part| part == b"u2\0").unwrap();
@@ -83,7 +84,7 @@ fn a_compiled_layout_is_rejected_if_the_text_has_changed() {
     let output = folder.run(&["dudley", "get", "run.bin", "/x", "--layout", "run.dudx"]);
     assert_eq!((status(&output), stdout(&output).as_str()), (1, ""));
     assert!(stderr(&output).contains(message), "{}", stderr(&output));
-    // The command uses the text instead, and prints a warning.
+    // The command uses the text of the layout instead, and prints a warning.
     let output = folder.done(&["dudley", "get", "run.bin", "/x", "--layout", "run.dud"]);
     assert_eq!(stdout(&output), "6\n");
     assert!(stderr(&output).contains(&format!("warning: {message}")), "{}", stderr(&output));
@@ -98,7 +99,7 @@ fn a_compiled_layout_is_rejected_if_the_text_has_changed() {
 
 const TEMPLATE: &str = "<\n{ N : i4  time = f4 }  x = f8[N]  y = i2[N]\n";
 
-/// Returns a folder with two files and a summary of both.
+/// Returns a folder with two files of the same layout, and a summary of their parameters.
 fn family() -> Folder {
     let folder = Folder::new();
     folder.write("run.dud", TEMPLATE);
@@ -177,7 +178,7 @@ fn locate_reports_errors_and_continues_with_the_next_file() {
 const ORDERED: &str = "< N : u1  x = u2[N]  s = { M : u1  \"\" = S1[M] }[2]  z = i4[4] -> gzip  \
                        big = f8[40000]  p = { a = u1  b = f4 }";
 
-/// Writes the layout, and returns the bytes of a file that it describes.
+/// Writes a layout and a file that it describes. Returns the bytes of the file.
 fn ordered(folder: &Folder) -> Vec<u8> {
     folder.write("run.dud", ORDERED);
     folder.write("z.dud", "< z = i4[4] -> gzip");
@@ -229,7 +230,7 @@ fn a_pipe_that_ends_too_early_is_reported_like_a_short_file() {
         assert_eq!((status(&of_file), status(&of_pipe)), (1, 1), "{len}");
         assert_eq!(stdout(&of_pipe), stdout(&of_file), "{len}");
         let errors = stderr(&of_file).replace("run.bin", "standard input");
-        // When a pipe is read, the command stops where the data ends.
+        // Only compare the first error, because the command stops where the data in the pipe ends.
         assert!(errors.starts_with(stderr(&of_pipe).lines().next().unwrap()), "{len}: {errors}");
     }
 }

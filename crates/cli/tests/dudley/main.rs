@@ -1,4 +1,4 @@
-//! Tests of `scibin dudley` from the outside: output, status, messages.
+//! Tests that run `scibin dudley`, and check its output, exit status and messages.
 
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
@@ -27,7 +27,7 @@ fn folder() -> Folder {
     folder
 }
 
-/// Returns the native file (a) of the specification, with its layout at the end.
+/// Returns example (a) of a native file in the specification, with its layout at the end.
 fn native() -> Vec<u8> {
     let mut bytes = b"\x8d<BD\r\n\x1a\n\x30\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0".to_vec();
     bytes.extend([1.0_f64, 2.0, -0.5].map(f64::to_le_bytes).concat());

@@ -1,4 +1,4 @@
-//! Resolving the addresses of everything that a layout stores.
+//! Tests of resolving the addresses of everything that a layout stores.
 
 use serde_json::{Value, json};
 
@@ -97,7 +97,7 @@ fn a_value_for_a_parameter_that_is_not_stored_is_rejected() {
         let message = format!("scibin: --param: no stored parameter named `{name}`\n");
         assert_eq!(stderr(&output) == message, code == 2, "{}", stderr(&output));
     }
-    // The parameter may be in either of two layouts.
+    // For `diff`, it is enough that one of the two layouts stores the parameter.
     let arguments =
         ["dudley", "diff", "run.dud", "other.dud", "--param", "N=1", "--param", "IMAX=1"];
     assert_eq!(status(&folder.run(&arguments)), 1);

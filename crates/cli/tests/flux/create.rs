@@ -1,4 +1,4 @@
-//! Creating archives from files.
+//! Tests of creating archives from files.
 
 use std::fs;
 use std::os::unix::fs::{FileExt, symlink};
@@ -29,7 +29,7 @@ fn a_created_archive_is_listed_as_in_flux() {
     let none = folder.done(&["flux", "list", "a.json", "x*"]);
     assert_eq!(stdout(&none), "");
     assert_eq!(stderr(&none), "scibin: No files matched pattern 'x*'\n");
-    // Even an archive that cannot be extracted can be listed.
+    // An archive can be listed even if it cannot be extracted.
     folder.write(
         "odd.json",
         r#"[{"path":"../x","mode":33188},{"path":"fifo","mode":4516},{"mode":1},5]"#,
@@ -51,7 +51,7 @@ fn archives_are_read_and_written_through_pipes() {
     assert_eq!(folder.read("out/d/b.bin"), folder.read("src/d/b.bin"));
     let output = folder.feed(&["flux", "cat", "-", "a.txt"], &made.stdout);
     assert_eq!(stdout(&output), "two\nlines\n");
-    // With "-", the command reads standard input and writes standard output.
+    // With "-" as the archive, `delete` reads standard input and writes standard output.
     let output = folder.feed(&["flux", "delete", "-", "d*"], &made.stdout);
     let left = folder.feed(&["flux", "list", "-"], &output.stdout);
     assert_eq!(lines(&left), ["a.txt"]);
@@ -117,7 +117,7 @@ fn options_of_create_determine_the_archive_and_invalid_values_are_rejected() {
     assert_eq!(paths(&folder, "o.json"), ["d/b.bin", "link"]);
     let named = folder.done(&["flux", "create", "-v", "-C", "src", "d"]);
     assert_eq!(stderr(&named), "scibin: d/b.bin\nscibin: d/empty\nscibin: d/nothing\nscibin: d\n");
-    // A leading 0 means octal as in C, with a warning.
+    // A number with a leading 0 is octal, as in C, and causes a warning.
     let octal =
         folder.done(&["flux", "create", "--store", "b6", "--chunksize", "010", "src/a.txt"]);
     assert!(

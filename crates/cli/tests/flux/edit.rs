@@ -1,4 +1,4 @@
-//! Changing archives and moving blobs.
+//! Tests of changing archives and moving blobs.
 
 use std::fs;
 
@@ -96,7 +96,7 @@ fn pack_restores_an_externalized_archive() {
     assert_eq!((&value["files"], &value["bytes"]), (&json!(1), &json!(5000)));
     assert_eq!(folder.read("e.json"), folder.read("b.json"));
     folder.done(&["flux", "verify", "e.json", "--store", "other"]);
-    // The store can be a database, as in Flux.
+    // The store can also be a database like that of Flux.
     let e = folder.done(&[
         "flux",
         "externalize",
@@ -115,7 +115,7 @@ fn pack_restores_an_externalized_archive() {
         folder.read("a.json")
     );
     assert!(folder.read("content.sqlite").starts_with(b"SQLite format 3\0"));
-    // Two stores are searched in turn.
+    // If two stores are given, both are searched.
     folder.done(&[
         "flux",
         "pack",
@@ -153,8 +153,8 @@ fn gc_removes_blobs_that_no_archive_refers_to() {
         json_of(&folder.done(&["flux", "gc", "--json", "--store", "blobs", "a.json", "b.json"]));
     assert_eq!(value["removed"].as_array().unwrap().len(), 1);
     folder.done(&["flux", "verify", "b.json", "--store", "blobs"]);
-    // Given only an archive without blobs, `gc` removes all blobs. The other archive then lacks its
-    // blob.
+    // If only an archive without blobs is given, `gc` removes all blobs. The other archive then
+    // lacks its blob.
     folder.done(&["flux", "gc", "-q", "--store", "blobs", "a.json"]);
     let output = folder.run(&["flux", "gc", "--store", "blobs", "b.json"]);
     assert_eq!(status(&output), 1);
@@ -298,7 +298,7 @@ fn a_database_that_would_lose_blobs_is_rejected() {
 #[test]
 fn an_unwritable_store_is_reported_by_name() {
     let folder = archived();
-    // Create a directory that is not empty at the path of the blob.
+    // Create a directory at the path of the blob. It is not empty, so it cannot be replaced.
     let blobref = BlobRef::of(HashType::Sha1, &bytes(5000)).to_string();
     fs::create_dir_all(folder.path("blobs").join(&blobref).join("x")).unwrap();
     for command in [

@@ -1,4 +1,4 @@
-//! Extracting archives.
+//! Tests of extracting archives.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -161,7 +161,7 @@ fn altered_blobs_are_never_extracted() {
         let output = folder.run(&["flux", "verify", "b.json", "--store", "blobs"]);
         assert_eq!(status(&output), 1, "{why}");
     };
-    // Store another blob under the name.
+    // Store another blob under the name of the first blob.
     fs::rename(&first, folder.path("aside")).unwrap();
     fs::rename(&second, &first).unwrap();
     extract("R156");
@@ -186,7 +186,7 @@ fn altered_blobs_are_never_extracted() {
 #[test]
 fn an_archive_can_be_replaced_while_it_is_read() {
     let folder = archived();
-    // Convert the archive to itself, and replace it with archives made from it.
+    // Replace the archive with the results of converting, externalizing, packing and fixing it.
     folder.done(&["flux", "convert", "a.json", "-o", "a.json", "--force"]);
     assert!(document(&folder, "a.json").is_object());
     folder.done(&["flux", "convert", "a.json", "-o", "a.json", "--force", "--pretty"]);
@@ -194,7 +194,7 @@ fn an_archive_can_be_replaced_while_it_is_read() {
     folder.done(&["flux", "pack", "a.json", "--store", "blobs", "-o", "a.json", "--force"]);
     folder.done(&["flux", "lint", "--fix", "a.json"]);
     folder.done(&["flux", "verify", "-C", "src", "a.json"]);
-    // Extracting the archive replaces it with a file that it contains.
+    // Extract a file that replaces its own archive.
     folder.write(
         "self.json",
         r#"[{"path":"self.json","mode":33188,"encoding":"utf-8","data":"gone","size":4}]"#,
@@ -242,7 +242,7 @@ fn extracting_a_hostile_archive_leaves_no_files_and_reports_the_reason() {
     }
     folder.write("h.json", "");
     assert_eq!(status(&folder.run(&["flux", "extract", "h.json", "-C", "out"])), 1);
-    // A link on disk is not followed either.
+    // Links that already exist on disk are not followed either.
     symlink(away, folder.path("out/l")).unwrap();
     folder.write(
         "h.json",
@@ -255,7 +255,7 @@ fn extracting_a_hostile_archive_leaves_no_files_and_reports_the_reason() {
     folder.run(&["flux", "extract", "h.json", "-C", "out", "--fail-fast"]);
     assert!(!folder.path("out/ok").exists(), "nothing is extracted after a failure");
     assert_eq!(fs::read_dir(away).unwrap().count(), 0);
-    // All links are created by default.
+    // `--links` determines which links are created; the default is `keep`.
     folder.write("h.json", r#"[{"path":"up","mode":41471,"data":"../away"},{"path":"abs","mode":41471,"data":"/etc"}]"#);
     for (policy, made) in [("refuse-escaping", 0), ("refuse-absolute", 1), ("keep", 2)] {
         let output = folder.run(&[
@@ -329,7 +329,7 @@ fn patterns_select_everything_below_a_match_except_excluded_paths() {
     let output = folder.done(&["flux", "list", "a.json", "d/b.bin", "x", "y*"]);
     let missing = "scibin: No files matched pattern 'x'\nscibin: No files matched pattern 'y*'\n";
     assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("d/b.bin\n", missing));
-    // This also holds for an archive that Flux creates from ".".
+    // Patterns ignore the leading "./" in archives that Flux creates from ".".
     folder.write("dots.json", r#"[{"path":"./a/b","mode":16877},{"path":"./c","mode":16877}]"#);
     assert_eq!(lines(&folder.done(&["flux", "list", "-q", "dots.json", "a"])), ["./a/b"]);
 
@@ -351,7 +351,7 @@ fn patterns_select_everything_below_a_match_except_excluded_paths() {
 }
 
 #[test]
-fn a_rejected_extraction_reports_no_bytes() {
+fn extracting_over_existing_files_reports_no_written_bytes() {
     let folder = archived();
     mkdir(&folder, "out");
     folder.done(&["flux", "extract", "a.json", "-C", "out"]);

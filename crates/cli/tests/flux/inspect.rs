@@ -1,4 +1,4 @@
-//! Showing and verifying archives.
+//! Tests of showing and verifying archives.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ fn list_prints_json_and_raw_entries() {
     let raw = folder.done(&["flux", "list", "--raw", "a.json", "d", "--exclude", "d/*"]);
     let entry = json_of(&raw);
     assert_eq!((&entry["path"], &entry["mode"]), (&json!("d"), &json!(0o40_750)));
-    // The output of `--raw` is an archive again.
+    // The output of `--raw` is itself a valid archive.
     let raw = folder.done(&["flux", "list", "--raw", "a.json"]);
     let again = folder.feed(&["flux", "list", "-l", "-"], &raw.stdout);
     assert_eq!(again.stdout, folder.done(&["flux", "list", "-l", "a.json"]).stdout);
@@ -268,12 +268,12 @@ fn a_closed_pipe_is_not_a_failure_of_flux_commands() {
 }
 
 #[test]
-fn a_million_diagnostics_are_printed_in_bounded_memory() {
+fn lint_prints_many_diagnostics_in_bounded_memory() {
     let folder = Folder::new();
     let members = r#","x":0"#.repeat(9000);
     let entry = format!(r#"{{"path":"d","mode":16877{members}}}"#);
     folder.write("a.json", format!("[{entry}{}]", format!(",{entry}").repeat(30)));
-    // There are 270,000 findings, which would exceed the limit if they were kept as JSON values.
+    // The 270,000 diagnostics would exceed the memory limit if they were kept as JSON values.
     let command =
         format!("ulimit -v 262144; exec {} flux lint --json a.json", env!("CARGO_BIN_EXE_scibin"));
     let output = std::process::Command::new("sh")

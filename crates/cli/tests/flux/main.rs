@@ -1,4 +1,4 @@
-//! Tests of `scibin flux` from the outside: output, status, messages and files.
+//! Tests that run `scibin flux`, and check its output, exit status, messages and files.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use program::{Folder, stdout};
 
-/// Returns bytes that are not text.
+/// Returns bytes that are not valid UTF-8.
 fn bytes(len: u32) -> Vec<u8> {
     (0..len).map(|n| (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0] | 0x80).collect()
 }
@@ -47,14 +47,15 @@ fn source() -> Folder {
     folder
 }
 
-/// Like [`source`], with `a.json`, an archive of `src` without a store.
+/// Like [`source`], but the folder also contains `a.json`, an archive of `src` without blobs.
 fn archived() -> Folder {
     let folder = source();
     folder.done(&["flux", "create", "-q", "-o", "a.json", "-C", "src", "."]);
     folder
 }
 
-/// Like [`archived`], with `b.json`, an archive whose large file is in the store `blobs`.
+/// Like [`archived`], but the folder also contains `b.json`, an archive of `src` whose largest file
+/// is in the store `blobs`.
 fn stored() -> Folder {
     let folder = archived();
     folder.done(&["flux", "create", "-q", "-o", "b.json", "-C", "src", "--store", "blobs", "."]);

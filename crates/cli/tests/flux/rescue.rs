@@ -1,4 +1,4 @@
-//! The state of a broker.
+//! Tests of reading archives and jobs from the state of a broker, and of `flux put`.
 
 use std::fs;
 
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use crate::program::{Folder, json_of, status, stderr, stdout};
 use crate::{bytes, lines, mkdir, set_mode, stored};
 
-/// Creates a state directory with an archive, an archive with a hostile name, and a job with a
-/// script.
+/// Creates a state directory with an archive, an archive whose name contains a slash, and a job
+/// with a script. Returns the ID of the job.
 fn state(folder: &Folder) -> JobId {
     mkdir(folder, "state");
     let store = DirStore::create(folder.path("state/content.files")).unwrap();
@@ -56,7 +56,7 @@ fn rescue_lists_and_extracts_the_archives_and_jobs_of_a_broker() {
             format!("job {job}: 1 entry, 10 B"),
         ]
     );
-    // The directory is created.
+    // The output directory is created if it does not exist.
     let output = folder.run(&["flux", "rescue", "state", "-C", "out"]);
     assert_eq!(status(&output), 2, "one archive has a path as its name");
     assert!(
@@ -126,7 +126,7 @@ fn lost_parts_of_a_state_do_not_affect_the_rest() {
     }
 }
 
-/// Writes a tar file like `flux dump`.
+/// Returns a tar file like that of `flux dump`.
 fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut file = Vec::new();
     for (name, data) in members {
@@ -196,7 +196,7 @@ fn complete_members_of_a_truncated_dump_are_rescued() {
     let output = folder.run(&["flux", "list", "--statedir", "dump.tar", "-n", "second"]);
     assert_eq!(status(&output), 1);
     assert!(stderr(&output).contains("archive.second was not found"), "{}", stderr(&output));
-    // The available part is printed, and the missing part is reported.
+    // The available archive is printed, and the missing part of the dump is reported.
     for command in ["list", "info", "verify"] {
         let output = folder.run(&["flux", command, "--statedir", "dump.tar", "-n", "first"]);
         assert_eq!(status(&output), 1, "{command}: {}", stderr(&output));
@@ -275,7 +275,7 @@ fn a_database_that_computes_its_blobs_is_rejected_as_bad_data() {
     }
 }
 
-/// A replacement for the program `flux`, which stores its input.
+/// A script that replaces the program `flux`. It stores keys and blobs as files.
 const FLUX: &str = r#"#!/bin/sh
 case "$1 $2" in
 "kvs get") cat "keys/$4" ;;
@@ -303,7 +303,7 @@ fn put_stores_an_archive_and_its_blobs_in_a_flux_instance() {
     assert_eq!(stdout(&output), "archive.main: 6 entries, 1 blob of 4.9 KiB\n");
     assert_eq!(folder.read("keys/archive.main"), folder.read("b.json"));
     folder.done(&["flux", "verify", "b.json", "--store", "store"]);
-    // An existing name is not replaced, and a dict becomes an array.
+    // An existing archive is not replaced without --overwrite, and a dict is stored as an array.
     folder.done(&["flux", "convert", "b.json", "-o", "d.json"]);
     let output = put(&["d.json", "--store", "blobs"]);
     assert_eq!(status(&output), 2);
@@ -312,14 +312,14 @@ fn put_stores_an_archive_and_its_blobs_in_a_flux_instance() {
         assert_eq!(status(&put(&[&["d.json", "--store", "blobs"], rest].concat())), 0);
     }
     assert_eq!(folder.read("keys/archive.other"), folder.read("b.json"));
-    // If blobs are missing, no key is written. If the program `flux` is missing, the error names
-    // it.
+    // If a blob is missing, the archive is not stored. If the program `flux` is missing, the error
+    // names the program.
     let output = put(&["b.json", "-n", "lost"]);
     assert_eq!((status(&output), folder.path("keys/archive.lost").exists()), (2, false));
     let output = put(&["b.json", "--store", "blobs", "--flux", "no-such-flux"]);
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).starts_with("scibin: no-such-flux: "), "{}", stderr(&output));
-    // The instance uses another hash.
+    // Test an instance that uses another hash.
     folder.write("bin/flux", FLUX.replace("sha1-", "sha256-"));
     let output = put(&["b.json", "--store", "blobs", "-n", "hash"]);
     assert_eq!(status(&output), 2);
@@ -327,9 +327,9 @@ fn put_stores_an_archive_and_its_blobs_in_a_flux_instance() {
     assert_eq!(status(&put(&["b.json", "-n", "a.b"])), 2);
 }
 
-/// A few blobs that are referenced many times can represent any number of bytes.
+/// A value can refer to the same blob many times, so a small state can contain a huge archive.
 #[test]
-fn a_value_too_large_for_memory_is_an_error() {
+fn an_archive_too_large_for_memory_is_rejected() {
     let folder = Folder::new();
     mkdir(&folder, "state");
     let store = DirStore::create(folder.path("state/content.files")).unwrap();

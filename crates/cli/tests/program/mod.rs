@@ -1,4 +1,4 @@
-//! Running the program like a user.
+//! Running the program from tests, in a temporary folder.
 
 #![allow(dead_code, reason = "each file of tests uses some of them")]
 
@@ -44,7 +44,7 @@ pub(crate) fn npy_header(datatype: &str, shape: &[u64]) -> Vec<u8> {
     header.to_bytes()
 }
 
-/// A temporary folder, in which the program runs.
+/// A temporary folder, which is the current directory of the program.
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
@@ -72,7 +72,7 @@ impl Folder {
         std::fs::remove_file(self.path(name)).expect("the file is removed");
     }
 
-    /// Returns the sorted names of the files.
+    /// Returns the sorted names of the files and folders in the folder.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).expect("the folder");
         let name = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -89,19 +89,19 @@ impl Folder {
         command
     }
 
-    /// Runs the program.
+    /// Runs the program in the folder.
     pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Output {
         self.command(arguments).output().expect("the program starts")
     }
 
-    /// Runs the program, which must succeed.
+    /// Runs the program in the folder, and panics if it fails.
     pub(crate) fn done<A: AsRef<OsStr> + std::fmt::Debug>(&self, arguments: &[A]) -> Output {
         let output = self.run(arguments);
         assert_eq!(status(&output), 0, "{arguments:?}: {}{}", stdout(&output), stderr(&output));
         output
     }
 
-    /// Runs the program with this standard input.
+    /// Runs the program in the folder, with `input` as standard input.
     pub(crate) fn feed<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Output {
         let mut child = self
             .command(arguments)
@@ -113,7 +113,8 @@ impl Folder {
         let mut stdin = child.stdin.take().expect("standard input");
         let input = input.to_vec();
         let feeder = std::thread::spawn(move || {
-            // The program may close its end of the pipe before it has read everything.
+            // Ignore write errors, because the program may close the pipe before reading
+            // everything.
             let _ = stdin.write_all(&input);
         });
         let output = child.wait_with_output().expect("the program ends");

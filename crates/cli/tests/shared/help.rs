@@ -50,7 +50,7 @@ fn bash_completes_file_names_for_file_arguments() {
     };
     let Some(subcommands) = proposed("as") else { return };
     assert_eq!(subcommands, "asdf");
-    // Nothing is proposed, so that bash completes file names.
+    // If the script proposes nothing, bash completes file names.
     assert_eq!(proposed("info ''").unwrap(), "");
     assert_eq!(proposed("bloscpack unpack ''").unwrap(), "");
     assert_eq!(proposed("asdf tree --sal").unwrap(), "--salvage");

@@ -4,7 +4,8 @@
 use crate::files;
 use crate::program::{json_of, status, stderr, stdout};
 
-/// Command lines for the files of [`with_damage`], each with the hint that must follow its error.
+/// Command lines for the folder of [`with_damage`], each with the beginning of the hint that must
+/// follow the error.
 const HINTS: &[(&str, &str)] = &[
     ("get sum.asdf /b", "`scibin asdf get --no-verify` "),
     ("get past_end.asdf /b", "`scibin asdf repair FILE -o OUT` "),
@@ -20,7 +21,7 @@ const HINTS: &[(&str, &str)] = &[
     ("flux extract blobs.json", "`--store STORE` "),
 ];
 
-/// Returns a folder with intact and damaged files of each format.
+/// Like [`files`], but the folder contains more damaged files.
 fn with_damage() -> crate::program::Folder {
     let folder = files();
     for (golden, name) in [
@@ -76,7 +77,7 @@ fn json_diagnostics_contain_the_hint_as_help() {
 }
 
 #[test]
-fn commands_and_options_in_hints_have_the_promised_effect() {
+fn following_the_hints_resolves_the_errors() {
     let folder = with_damage();
     folder.done(&["asdf", "get", "sum.asdf", "/b", "--no-verify"]);
     folder.run(&["asdf", "repair", "past_end.asdf", "-o", "saved.asdf"]);

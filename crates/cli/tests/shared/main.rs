@@ -28,7 +28,7 @@ fn files() -> Folder {
     folder.write("good.dud", "x = f8[3]\n");
     folder.done(&["dudley", "new", "good.native", "--layout", "good.dud"]);
     folder.done(&["dudley", "new", "good.apart", "--layout", "good.dud", "--apart"]);
-    // The tree and the block are truncated.
+    // Truncate the tree, and the header of the block.
     folder.write(
         "bad.asdf",
         b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
@@ -39,7 +39,7 @@ fn files() -> Folder {
     folder.write("bad.json", r#"[{"path":"f","mode":33188,"size":2,"da"#);
     folder.write("bad.dud", "x = \n");
     let native = folder.read("good.native");
-    // The appended layout ends after `x`, and the signature has lost its carriage return.
+    // Truncate the appended layout after `x`, and remove the carriage return from the signature.
     folder.write("bad.native", &native[..native.len() - 8]);
     folder.write("bad.apart", [&native[..4], &native[5..]].concat());
     folder.write("good.h", "struct p { int id; double pos[3]; };\n");

@@ -1,10 +1,10 @@
-//! Drawing arrays: PNG files, and pictures in the terminal.
+//! Tests of drawing arrays: PNG files, and pictures in the terminal.
 
 use std::io::Cursor;
 
 use crate::program::{Folder, npy_header, status, stderr, stdout};
 
-/// Writes a `.npy` file, and an ASDF file `x.asdf` that contains it as `/x`.
+/// Writes an array to `x.npy`, and to the ASDF file `x.asdf` as `/x`.
 fn put(folder: &Folder, datatype: &str, shape: &[u64], bytes: &[u8]) {
     let mut npy = npy_header(datatype, shape);
     npy.extend(bytes);
@@ -12,7 +12,7 @@ fn put(folder: &Folder, datatype: &str, shape: &[u64], bytes: &[u8]) {
     folder.done(&["asdf", "new", "x.asdf", "--array", "/x=x.npy", "--force", "-q"]);
 }
 
-/// Returns a folder with `x.asdf`, whose `/x` has the values 0 to 255 in 16 rows.
+/// Returns a folder with `x.asdf`, whose array `/x` has the values 0 to 255 in 16 rows.
 fn ramp() -> Folder {
     let folder = Folder::new();
     put(&folder, "|u1", &[16, 16], &(0..=255).collect::<Vec<u8>>());
@@ -30,7 +30,7 @@ fn decoded(png: &[u8]) -> ((u32, u32), Vec<[u8; 4]>) {
 }
 
 #[test]
-fn a_picture_of_a_ramp_shows_its_values_as_greys() {
+fn values_from_0_to_255_are_drawn_as_greys() {
     let folder = ramp();
     let png = ["get", "x.asdf", "/x", "--range", "0,255", "--png"];
     folder.done(&[&png[..], &["a.png"]].concat());
@@ -45,12 +45,12 @@ fn a_picture_of_a_ramp_shows_its_values_as_greys() {
 }
 
 #[test]
-fn a_reduced_picture_contains_block_means() {
+fn each_pixel_of_a_reduced_picture_is_the_mean_of_a_block() {
     let folder = ramp();
     let png = ["get", "x.asdf", "/x", "--range", "0,255", "--size", "4", "--png", "-"];
     let (size, pixels) = decoded(&folder.done(&png).stdout);
     assert_eq!(size, (4, 4));
-    // The mean of the rows 0 to 3 and the columns 0 to 3 is 25.5.
+    // The mean of the elements in rows 0 to 3 and columns 0 to 3 is 25.5.
     assert_eq!([pixels[0][0], pixels[1][0], pixels[15][0]], [26, 30, 230]);
 }
 
@@ -94,7 +94,7 @@ fn nan_and_masked_elements_are_transparent() {
 }
 
 #[test]
-fn arrays_of_every_format_have_pictures() {
+fn arrays_of_every_format_can_be_drawn() {
     let folder = ramp();
     folder.done(&["bloscpack", "pack", "-q", "x.npy", "-o", "x.blp"]);
     folder.write("x.dud", "x = u1[16, 16]\n");
@@ -134,7 +134,7 @@ fn arrays_that_cannot_be_drawn_are_rejected_with_the_reason() {
     let records = testdata::path("asdf/records.asdf");
     let output = folder.run(&["get", records.to_str().unwrap(), "/table", "--png", "-"]);
     assert!(stderr(&output).contains("select a field"), "{}", stderr(&output));
-    // Booleans can be drawn.
+    // Booleans are drawn as black and white.
     put(&folder, "|b1", &[1, 2], &[0, 1]);
     let png = folder.done(&["get", "x.asdf", "/x", "--png", "-"]).stdout;
     assert_eq!(decoded(&png).1, [[0, 0, 0, 255], [255, 255, 255, 255]]);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::files;
 use crate::program::{Folder, json_of, stdout};
 
-/// Returns the lines of a command with `--json`.
+/// Runs a command with `--json`, and returns the JSON value on each line.
 fn reports(folder: &Folder, command: &str) -> Vec<Value> {
     let arguments: Vec<&str> = command.split(' ').chain(["--json"]).collect();
     let output = folder.run(&arguments);
@@ -43,7 +43,7 @@ fn json_reports_have_file_format_ok_and_diagnostics() {
 }
 
 #[test]
-fn json_reports_have_a_line_for_an_unreadable_file() {
+fn json_output_contains_a_report_on_each_unreadable_file() {
     let folder = files();
     for command in ["info", "verify"] {
         let reports = reports(&folder, &format!("{command} good.asdf missing good.blp"));
@@ -76,13 +76,14 @@ fn fmt_prints_json_reports_on_layouts() {
     assert_eq!(json_of(&output)["text"], "x = f8[3]\n");
 }
 
-/// Diagnostics are printed as soon as they are found, so a later failure must be added to them.
+/// Diagnostics are printed as soon as they are found, so a later failure must be appended to the
+/// list.
 #[test]
-fn lint_reports_a_failure_after_the_first_diagnostic_on_the_same_line() {
+fn lint_adds_a_late_failure_to_the_printed_diagnostics() {
     let folder = Folder::new();
     let members = r#","x":0"#.repeat(9000);
     let entry = format!(r#"{{"path":"d","mode":16877{members}}}"#);
-    // Use more diagnostics than the limit of 2^20.
+    // Exceed the limit of 2^20 diagnostics, so that linting fails.
     folder.write("a.json", format!("[{entry}{}]", format!(",{entry}").repeat(120)));
     let reports = reports(&folder, "flux lint a.json");
     let [report] = &reports[..] else { panic!("{} lines", reports.len()) };

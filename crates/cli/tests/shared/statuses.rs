@@ -1,10 +1,11 @@
-//! The exit statuses stated in the help: 1 if the data is bad, 2 if a file cannot be opened or an
-//! option is invalid.
+//! Tests of the exit statuses that the help states: 1 if the data is bad, and 2 if a file cannot be
+//! opened or an option is invalid.
 
 use crate::files;
 use crate::program::{Folder, status, stderr, stdout};
 
-/// Every command of each format. `%` is replaced with the file, which is bad or missing.
+/// The commands that read a file, by the extension of the file. `%` is replaced with the name of a
+/// file that is bad or missing.
 const COMMANDS: &[(&str, &[&str])] = &[
     (
         "asdf",
@@ -77,19 +78,19 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("npy", &["dudley from-numpy %"]),
 ];
 
-/// Comparisons, for which status 1 means that the files differ.
+/// The commands that compare files. Their status is 1 if the files differ.
 const COMPARISONS: &[(&str, &[&str])] = &[
     ("asdf", &["asdf diff % good.asdf", "asdf diff good.asdf %"]),
     ("dud", &["dudley diff % good.dud", "dudley diff good.dud %"]),
     ("json", &["flux diff % good.json", "flux diff good.json %"]),
 ];
 
-/// The commands of the original program, whose statuses are 1 for any failure and 2 for an invalid
+/// Commands of the original program `blpk`, whose status is 1 for any failure and 2 for an invalid
 /// option.
 const OF_THE_ORIGINAL: &[&str] =
     &["blpk decompress % out", "blpk append % good.asdf", "blpk info %", "blpk -f d -e % out"];
 
-/// Commands whose input is any file.
+/// Commands that accept any file.
 const OTHERS: &[&str] =
     &["bloscpack pack % -o out", "bloscpack estimate %", "flux rescue %", "flux create % -o out"];
 
@@ -170,7 +171,7 @@ fn blpk_keeps_the_exit_statuses_of_the_original() {
 }
 
 #[test]
-fn json_is_rejected_if_the_output_is_the_content_of_a_file() {
+fn json_is_rejected_if_the_output_has_another_format() {
     let folder = files();
     for command in ["bloscpack cat good.blp", "flux cat good.json f", "completions bash"] {
         let (status, said) = run(&folder, &format!("{command} --json"), "");
@@ -180,9 +181,9 @@ fn json_is_rejected_if_the_output_is_the_content_of_a_file() {
 }
 
 #[test]
-fn every_command_reports_a_compressed_file_as_such() {
+fn every_command_reports_that_a_file_is_compressed() {
     for (extension, commands) in COMMANDS.iter().chain(COMPARISONS) {
-        // Skip C source and datatype names, which are not files of these formats.
+        // Skip C source and `.npy` files, which are only imported.
         if matches!(*extension, "h" | "npy") {
             continue;
         }

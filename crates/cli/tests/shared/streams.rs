@@ -77,8 +77,8 @@ fn existing_output_is_replaced_only_with_force_or_overwrite() {
     }
 }
 
-/// Runs a program with this name, which is then the content of `/proc/self/comm`, a file that
-/// reports a size of 0.
+/// Runs the program under this name, so that the name is the content of `/proc/self/comm`, a file
+/// that reports a size of 0.
 #[cfg(target_os = "linux")]
 fn named(folder: &Folder, name: &str, arguments: &[&str]) -> Output {
     let _ = std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_scibin"), folder.path(name));
@@ -93,7 +93,7 @@ fn files_that_report_no_size_are_read_to_their_end() {
     let file = "/proc/self/comm";
     assert_eq!(std::fs::metadata(file).unwrap().len(), 0);
 
-    // Use a name that is a valid archive.
+    // Run the program under a name that is a valid archive.
     for (command, expected) in [
         (&["flux", "list", "--json"][..], "[]\n"),
         (&["flux", "convert", "--to", "array"], "[]"),
@@ -116,7 +116,7 @@ fn files_that_report_no_size_are_read_to_their_end() {
     folder.done(&[&created[..], &["--store", "blobs", "--small-file-threshold", "1"]].concat());
     assert_eq!(folder.done(&[&cat[..], &["--store", "blobs"]].concat()).stdout, content);
 
-    // Use a name that is a valid layout.
+    // Run the program under a name that is a valid layout.
     let layout = "x=f8[3]";
     let row = stdout(&named(&folder, layout, &["dudley", "resolve", file]));
     assert!(row.contains("<f8[3]") && row.ends_with(" /x\n"), "{row}");
@@ -129,8 +129,8 @@ fn files_that_report_no_size_are_read_to_their_end() {
         let said = stdout(&output);
         assert!(said.contains(expected), "{command:?}: {said}{}", stderr(&output));
     }
-    // Resolve a layout with the name as its stream. The first byte of the name is the value of the
-    // parameter.
+    // Resolve a layout with the name as the stream, so that the first byte of the name is the value
+    // of the parameter.
     folder.write("n.dud", "N : u1  x = u1[N]\n");
     let resolve = ["dudley", "resolve", "n.dud", "--allow", "L-past-end", "--stream", file];
     let output = named(&folder, "!", &resolve);
@@ -150,16 +150,16 @@ fn files_that_report_no_size_are_read_to_their_end() {
         assert_eq!(status(&output), 1, "{command}: {}{}", stdout(&output), stderr(&output));
         assert!(!stderr(&output).contains("empty"), "{}", stderr(&output));
     }
-    // Use a name that is an ASDF header without a tree.
+    // Run the program under a name that is an ASDF header without a tree.
     let output = named(&folder, "#ASDF 1.0.0", &["info", "--json", file]);
     assert_eq!(json_of(&output)["version"], "1.0.0", "{}", stdout(&output));
 }
 
-/// A pipe, which cannot be read by position, must be read to its end or rejected. Commands must
-/// neither wait for it in vain nor treat it as empty.
+/// A pipe cannot be read at arbitrary offsets. If a command cannot read the pipe from start to end,
+/// it must reject the pipe, rather than wait for a writer or treat the pipe as empty.
 #[cfg(unix)]
 #[test]
-fn a_named_pipe_is_rejected_without_waiting_unless_it_can_be_read_in_order() {
+fn a_named_pipe_is_rejected_without_waiting_unless_it_can_be_read_from_start_to_end() {
     let folder = files();
     let made = Command::new("mkfifo").arg(folder.path("fifo")).status();
     if !made.is_ok_and(|status| status.success()) {
@@ -224,7 +224,7 @@ fn a_named_pipe_is_rejected_without_waiting_unless_it_can_be_read_in_order() {
         assert_eq!(status(&output), 2, "{command}: {}", stderr(&output));
         assert!(stderr(&output).contains("fifo"), "{command}: {}", stderr(&output));
     }
-    // Commands that read from start to end wait for a writer.
+    // Commands that read from start to end accept a pipe, and wait for a writer.
     for command in ["dudley check fifo", "dudley tree fifo", "dudley from-c fifo"] {
         let content = if command.ends_with("from-c fifo") { "good.h" } else { "good.dud" };
         let script = format!("cat {content} > fifo & exec \"$0\" {command}");
@@ -250,7 +250,7 @@ fn a_given_format_overrides_detection() {
 }
 
 #[test]
-fn counts_of_one_are_followed_by_a_singular() {
+fn messages_use_the_singular_for_1() {
     let folder = Folder::new();
     let npy = [npy_header("[('a', '<i2')]", &[2]), vec![1, 0, 2, 0]].concat();
     folder.write("x.npy", npy);
@@ -267,7 +267,7 @@ fn counts_of_one_are_followed_by_a_singular() {
 }
 
 #[test]
-fn counts_of_one_in_library_messages_are_followed_by_a_singular() {
+fn library_messages_use_the_singular_for_1() {
     let folder = files();
     let packed = folder.read("good.blp");
     folder.write("long.blp", [&packed[..], &[0]].concat());
