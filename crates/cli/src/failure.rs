@@ -71,7 +71,7 @@ impl Failure {
         Self { subject, error: error.into(), format: None, compressed: None, is_bad_data: false }
     }
 
-    /// Appends a part of the file, such as a pointer into the tree, to the subject.
+    /// Appends the name of a part of the file, such as a pointer into the tree, to the subject.
     pub(crate) fn about(mut self, part: &str) -> Self {
         self.subject = format!("{}: {part}", self.subject);
         self
@@ -146,7 +146,7 @@ impl Failure {
         })
     }
 
-    /// Returns the failure as a diagnostic.
+    /// Returns the failure as a JSON diagnostic.
     pub(crate) fn diagnostic(&self) -> Value {
         let code = if self.is_bad_data { "BadData" } else { "Failed" };
         let mut diagnostic = json!({"code": code, "severity": "error", "message": self.message()});
@@ -171,7 +171,7 @@ impl From<io::Error> for Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = self.message();
-        // Errors from opening a file already contain its name.
+        // Do not repeat the subject: errors from opening a file already contain the file name.
         let is_named =
             message.strip_prefix(&self.subject).is_some_and(|rest| rest.starts_with(": "));
         if !is_named {

@@ -238,7 +238,7 @@ mod tests {
     /// A short option must stand for the same long option in all commands. A long option must take
     /// a value either in all commands or in none.
     #[test]
-    fn letters_and_values_of_options_are_consistent_across_commands() {
+    fn short_options_and_option_values_are_consistent_across_commands() {
         let (mut shorts, mut longs) = (Vec::new(), Vec::new());
         for (path, command) in leaves() {
             if path.starts_with("blpk") {

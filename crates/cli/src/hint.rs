@@ -19,7 +19,8 @@ pub(crate) const BLOSCPACK_RECOVER: &str =
     "`scibin bloscpack recover FILE -o OUT` saves the intact chunks of a damaged file";
 const BLOSCPACK_CHECKSUM: &str =
     "`scibin bloscpack unpack --no-verify` writes the data although its checksum is wrong";
-const BLOSCPACK_ORDER: &str = "`--chunk-order` selects either the order of the offset table or that of the chunks in the file";
+const BLOSCPACK_ORDER: &str = "`--chunk-order offsets` trusts the offset table, and \
+                               `--chunk-order file` trusts the order of the chunks in the file";
 const BLOSCPACK_METADATA: &str =
     "`scibin bloscpack unpack --ignore-metadata` writes the data without the metadata";
 const BLOSCPACK_GROW: &str =

@@ -32,7 +32,7 @@ pub(crate) fn head(path: &Path) -> Vec<u8> {
         if is_standard(path) {
             return SPOOLED.get().and_then(|_| standard().ok());
         }
-        // Opening a pipe would wait for its writer.
+        // Do not open a pipe, because this would wait for its writer.
         path.is_file().then(|| File::open(path).ok()).flatten()
     };
     let mut head = Vec::new();

@@ -48,8 +48,8 @@ impl From<Verdict> for ExitCode {
     }
 }
 
-/// Runs the program with the arguments of the process. When called as `blpk`, it accepts the
-/// arguments of that program.
+/// Runs the program with the arguments of the process. When called as `blpk`, the program accepts
+/// the arguments of the original `blpk`.
 ///
 /// The exit status is 0 on success, 1 if a check failed or the data is bad, and 2 after any other
 /// error, which is printed on standard error.

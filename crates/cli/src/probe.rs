@@ -28,7 +28,8 @@ pub(crate) enum Format {
 /// [`is_native_dudley`], and Flux archives by the `[` or `{` at the beginning of their JSON.
 const BEGINNINGS: &[(&[u8], Format)] = &[(b"#ASDF", Format::Asdf), (b"blpk", Format::Bloscpack)];
 
-/// Returns the given format, or else detects the format of a file, or of standard input for "-".
+/// Returns the given format. If no format is given, detects the format of a file, or of standard
+/// input for "-".
 pub(crate) fn format(path: &Path, given: Option<Format>) -> Result<Format, Failure> {
     if let Some(given) = given {
         return Ok(given);

@@ -214,7 +214,7 @@ fn append_accepts_the_options_of_the_original() {
     assert_eq!(stdout(&output), "blpk: Metadata:\nblpk: {'v': 2}\n");
     folder.copy(&folder.path("a.blp"), "other");
     done(&folder, &["a", "-e", "other", "b"]);
-    // Append an empty file, by whose length the compression ratio cannot be divided.
+    // Append an empty file: its length must not be the divisor of the compression ratio.
     folder.write("empty", "");
     done(&folder, &["-v", "a", "a.blp", "empty"]);
 }

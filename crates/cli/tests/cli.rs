@@ -324,7 +324,7 @@ fn closing_the_output_pipe_is_not_a_failure() {
 
 #[test]
 #[cfg(unix)]
-fn closed_standard_error_does_not_change_the_status() {
+fn a_closed_standard_error_does_not_change_the_status() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_scibin"))
         .args(["verify", "/no/such/file", "/no/other/file"])
         .stderr(Stdio::piped())

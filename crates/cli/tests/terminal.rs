@@ -77,7 +77,7 @@ fn long_lines_are_truncated_only_on_a_terminal() {
 #[test]
 fn names_with_escape_sequences_cannot_move_the_cursor() {
     let folder = Folder::new();
-    // Use control characters as JSON escapes, and also unescaped ones, where JSON allows them.
+    // Use control characters both as JSON escapes and, where JSON allows this, unescaped.
     let evil = &(r"\u001b]0;title\u0007\u001b[2J\u009b31m\rf\ng".to_owned() + "\u{9b}2J\u{7f}");
     folder.write("a.json", format!(r#"[{{"path":"{evil}","mode":33188,"size":0}}]"#));
     folder.write(

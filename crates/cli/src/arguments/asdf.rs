@@ -17,7 +17,7 @@ pub(crate) struct Asdf {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AsdfCommand {
-    /// Show the layout, blocks, software and an outline of the tree
+    /// Show the layout, the blocks, the software and an outline of the tree
     #[command(mut_arg("files", |argument| argument.help("The ASDF files, \"-\" for standard input")))]
     #[command(after_long_help = examples(&[
         "scibin asdf info science.asdf",
@@ -245,7 +245,7 @@ pub(crate) struct Diff {
     /// Absolute tolerance, which is added to the relative tolerance
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = tolerance)]
     pub(crate) atol: f64,
-    /// Ignore matching nodes and their descendants. In a pattern such as /history or /**/date, "*"
+    /// Ignore nodes that match a pattern, such as /history or /**/date, and their descendants: "*"
     /// matches any characters in a key, "**" any number of keys
     #[arg(long, value_name = "PATTERN")]
     pub(crate) ignore: Vec<String>,

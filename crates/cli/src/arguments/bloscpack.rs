@@ -219,10 +219,10 @@ pub(crate) struct Unpack {
     /// Write the array as .npy, which is the default if the name of the output ends in .npy
     #[arg(long, conflicts_with_all = ["range", "chunks"])]
     pub(crate) npy: bool,
-    /// Unpack only this range of bytes, without byte B; A or B may be omitted
+    /// Unpack only the byte range A..B, which excludes B; A or B may be omitted
     #[arg(long, value_name = "A..B")]
     pub(crate) range: Option<Span>,
-    /// Unpack only this range of chunks, without chunk B; A or B may be omitted
+    /// Unpack only the range A..B of chunks, which excludes B; A or B may be omitted
     #[arg(long, value_name = "A..B", conflicts_with = "range")]
     pub(crate) chunks: Option<Span>,
     /// Also write the metadata as JSON to this file
@@ -241,7 +241,7 @@ pub(crate) struct Unpack {
 pub(crate) struct Cat {
     /// The file, or "-" for standard input
     pub(crate) file: PathBuf,
-    /// Write only this range of bytes, without byte B; A or B may be omitted
+    /// Write only the byte range A..B, which excludes B; A or B may be omitted
     #[arg(long, value_name = "A..B")]
     pub(crate) range: Option<Span>,
     #[command(flatten)]
@@ -369,7 +369,7 @@ pub(crate) struct Convert {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) replacing: Replacing,
-    /// Version of the format
+    /// Version of the format to write
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(2..=3), default_value_t = 3)]
     pub(crate) format: u8,
     /// Remove the metadata, which version 2 does not support

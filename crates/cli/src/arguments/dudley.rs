@@ -14,7 +14,7 @@ pub(crate) struct Dudley {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DudleyCommand {
-    /// Report errors in layouts
+    /// Check layouts, and report errors, warnings and notes
     #[command(after_long_help = examples(&[
         "scibin dudley check run.dud",
         "scibin dudley check --deny notes --json *.dud",
@@ -38,7 +38,7 @@ pub(crate) enum DudleyCommand {
         "scibin dudley resolve run.dud --stream run.bd --json",
     ]))]
     Resolve(Resolve),
-    /// Print or extract one array, struct or parameter of a file
+    /// Print or extract one array, struct or parameter from a file
     #[command(after_long_help = examples(&[
         "scibin dudley get run.bd /grid/x",
         "scibin dudley get run.bd /te --layout run.dud --slice 0,:10 -o te.npy",

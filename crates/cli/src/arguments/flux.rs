@@ -78,12 +78,12 @@ pub(crate) enum FluxCommand {
     /// Remove entries from an archive
     #[command(after_long_help = examples(&["scibin flux delete archive.json '*.tmp'"]))]
     Delete(Delete),
-    /// Write an archive with the content of its blobs, so that it needs no store
+    /// Write an archive with the content of its blobs, so that the archive needs no store
     #[command(after_long_help = examples(&[
         "scibin flux pack --store blobs archive.json -o all.json",
     ]))]
     Pack(Pack),
-    /// Move content from an archive to a store
+    /// Move content from an archive into a store
     #[command(after_long_help = examples(&[
         "scibin flux externalize --store blobs archive.json -o small.json",
     ]))]
@@ -154,12 +154,12 @@ pub(crate) struct Reading {
 
 fn profiles() -> impl TypedValueParser<Value = Profile> {
     PossibleValuesParser::new(Profile::ALL.map(Profile::name))
-        .try_map(|name| Profile::from_name(&name).ok_or("not a profile"))
+        .try_map(|name| Profile::from_name(&name).ok_or("unknown profile"))
 }
 
 fn hashes() -> impl TypedValueParser<Value = HashType> {
     PossibleValuesParser::new(HashType::ALL.map(HashType::name))
-        .try_map(|name| HashType::from_name(&name).ok_or("not a hash"))
+        .try_map(|name| HashType::from_name(&name).ok_or("unknown hash"))
 }
 
 /// The stores from which blobs are read.
@@ -188,7 +188,7 @@ pub(crate) struct Chunking {
 /// The files to archive, and the options for archiving them.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Collecting {
-    /// Files and directories
+    /// Files and directories to archive
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Directory to which the paths are relative
@@ -239,7 +239,7 @@ pub(crate) struct Create {
     /// Output file, or "-" for standard output
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// Add to the archive if it exists
+    /// Add the files to the archive if it exists
     #[arg(long, conflicts_with_all = ["overwrite", "dict"])]
     pub(crate) append: bool,
     /// Replace the archive if it exists
@@ -399,7 +399,7 @@ pub(crate) struct Cat {
     /// Omit paths that match a pattern, and everything below them
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
-    /// Write only this range of bytes of each file, without byte B; A or B may be omitted
+    /// Write only the byte range A..B of each file, which excludes B; A or B may be omitted
     #[arg(long, value_name = "A..B")]
     pub(crate) range: Option<Span>,
     #[command(flatten)]

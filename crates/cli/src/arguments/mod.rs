@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     /// Print JSON: one value per file, each on its own line
     #[arg(long, global = true)]
     json: bool,
-    /// Print only results and errors, without remarks and progress
+    /// Print only results and errors, without remarks, hints and progress
     #[arg(long, short, global = true)]
     quiet: bool,
     #[command(subcommand)]

@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Blpk, output: Output) -> Result<Verdict, Failure> 
 
 /// The reason why a command failed.
 enum Wrong {
-    /// A message in the words of the original program.
+    /// An error with the message of the original program.
     Usage(String),
     Failure(Failure),
 }

@@ -49,15 +49,15 @@ fn lines(file: &Reader, first: &blosc::Header) -> Vec<String> {
         ("byte_shuffle", is(blosc::Shuffle::Byte)),
         ("pure_memcpy", truth(first.is_memcpyed())),
         ("bit_shuffle", is(blosc::Shuffle::Bit)),
-        // This bit is set if blocks are not split, but the original prints it under this name.
+        // This bit is set if blocks are not split, but the original calls it `split_blocks`.
         ("split_blocks", truth(!first.is_split_allowed())),
         ("codec", format!("'{}'", first.codec().name())),
     ]));
     lines
 }
 
-/// Returns a heading and the lines of the metadata, formatted as in Python, or of the error from
-/// reading the metadata.
+/// Returns a heading, followed by the lines of the metadata as Python formats them. If the metadata
+/// could not be read, the error follows the heading.
 pub(super) fn metadata(value: ::bloscpack::Result<Value>) -> Vec<String> {
     let value = value.map_or_else(|error| error.to_string(), |value| pformat(&value, WIDTH));
     let lines = value.lines().filter(|line| !line.is_empty()).map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Formatting values like Python: `repr`, and `pprint.pformat`, which wraps wide values.
+//! Formatting values like Python's `repr`, and like `pprint.pformat`, which wraps wide values.
 
 use std::fmt::Write;
 

@@ -271,8 +271,8 @@ fn context(error: &clap::Error, kind: ContextKind) -> String {
     }
 }
 
-/// Returns the message for an invalid number of threads, which is the only usage error that causes
-/// status 1, or `None` for any other error.
+/// If the error is an invalid number of threads, which is the only usage error that causes status
+/// 1, returns the message for it, or else `None`.
 fn threads_out_of_range(error: &clap::Error) -> Option<String> {
     let argument = context(error, ContextKind::InvalidArg);
     let value = context(error, ContextKind::InvalidValue);

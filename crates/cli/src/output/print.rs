@@ -14,7 +14,7 @@ type Missing<'a, E> = dyn Fn(&[Slice]) -> Result<Option<Vec<bool>>, E> + 'a;
 
 /// An array, represented by the functions that write it.
 pub(crate) struct Elements<'a, E> {
-    /// The type of the elements.
+    /// The type of the elements as JSON.
     pub(crate) dtype: Value,
     pub(crate) shape: &'a [u64],
     pub(crate) write: &'a dyn Fn(&mut dyn Write, PrintStyle) -> Result<(), E>,
@@ -23,8 +23,8 @@ pub(crate) struct Elements<'a, E> {
     /// Writes the selected part of the array as a `.npy` file: first the header, then the elements
     /// in pieces. Without slices, writes the whole array.
     pub(crate) write_npy: &'a WritePart<'a, E>,
-    /// Returns a flag for each selected element, in C order, that is `true` if the element is
-    /// missing. Returns `None` if no element is missing.
+    /// For each selected element, in C order, returns `true` if the element is missing. Returns
+    /// `None` if no element is missing.
     pub(crate) missing: &'a Missing<'a, E>,
 }
 

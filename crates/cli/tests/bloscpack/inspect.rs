@@ -110,7 +110,7 @@ fn info_shows_which_of_the_four_format_versions_a_file_has() {
 }
 
 #[test]
-fn verify_exits_with_0_for_an_intact_1_for_a_damaged_and_2_for_a_missing_file() {
+fn the_status_of_verify_distinguishes_intact_damaged_and_missing_files() {
     let folder = packed();
     let output = folder.done(&["verify", "a.blp"]);
     assert_eq!(stdout(&output), "a.blp: fine, 3 chunks of 23.4 KiB checked\n");

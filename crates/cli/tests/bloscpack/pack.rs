@@ -122,7 +122,7 @@ fn pack<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn pack_and_unpack_use_dashes_for_standard_input_and_output() {
+fn pack_and_unpack_accept_dashes_for_standard_input_and_output() {
     let folder = Folder::new();
     let data = numbers(3000);
     folder.write("a", &data);

@@ -42,7 +42,7 @@ fn unwritable_output_is_reported_by_name() {
     use std::process::Command;
 
     let folder = packed();
-    // Ignore the signal that a too large file causes, so that writing fails instead.
+    // Ignore the signal that exceeding the limit causes, so that writing fails instead.
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" bloscpack \"$@\"";
     for arguments in [&["unpack", "a.blp", "-o", "b"][..], &["pack", "-", "-o", "b", "-l", "0"]] {
         let output = Command::new("sh")

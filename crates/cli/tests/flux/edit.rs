@@ -232,7 +232,7 @@ fn commands_that_rewrite_the_same_archive_run_one_at_a_time() {
 }
 
 #[test]
-fn two_concurrent_appends_to_an_archive_are_both_kept() {
+fn concurrent_appends_to_an_archive_are_kept_if_they_succeed() {
     let folder = Folder::new();
     for name in ["x", "y"] {
         folder.write(name, bytes(200_000));
@@ -252,7 +252,7 @@ fn two_concurrent_appends_to_an_archive_are_both_kept() {
 }
 
 #[test]
-fn concurrent_creations_of_an_archive_lose_no_files() {
+fn concurrent_creations_of_an_archive_lose_no_files_if_they_succeed() {
     let folder = Folder::new();
     for name in ["x", "y"] {
         folder.write(name, bytes(200_000));

@@ -144,7 +144,7 @@ fn files_that_report_no_size_are_read_to_their_end() {
         stderr(&output)
     );
 
-    // A name that is not an ASDF file must not be treated as an empty file either.
+    // If the name is not a valid ASDF file, the error must not claim that the file is empty.
     for command in ["info", "tree", "blocks", "verify", "get"] {
         let output = named(&folder, "#ASDX 1.0.0", &["asdf", command, file]);
         assert_eq!(status(&output), 1, "{command}: {}{}", stdout(&output), stderr(&output));

@@ -59,7 +59,8 @@ pub(crate) fn info(
     Ok(if file.tree().is_ok() { super::verdict_on(&file) } else { Verdict::Found })
 }
 
-/// Draws the largest readable image in a file. Returns an empty string if there is none.
+/// Draws the largest readable image in a file. Returns an empty string if the file contains no
+/// readable image.
 fn drawn(file: &Asdf) -> String {
     let drawn = arrays::images(file).find_map(|(pointer, array)| {
         let draw = |elements: &Elements<'_, _>| picture::thumbnail(elements);

@@ -15,7 +15,8 @@ use crate::output::{count, one_line};
 /// The maximum number of characters of a key, a scalar or a tag. Longer text is shortened.
 const MAX_TEXT: usize = 60;
 
-/// The maximum number of omitted lines to count. Larger numbers are shown as "more than".
+/// The maximum number of omitted lines to count. If more lines are omitted, the outline says "more
+/// than" this number.
 const MAX_COUNT: u64 = 1_000_000;
 
 /// The maximum size of an outline in bytes, in addition to [`BYTES_PER_NODE`] for each node. With
@@ -154,7 +155,8 @@ struct Line<'a> {
     node: Node<'a>,
     key: String,
     summary: String,
-    /// The indentation and the vertical lines that connect outer levels. All siblings share it.
+    /// The indentation and the vertical lines before the branch symbol. All siblings share the
+    /// prefix.
     prefix: Rc<str>,
     last: bool,
 }

@@ -101,8 +101,8 @@ fn options(command: &Append) -> AppendOptions {
     options
 }
 
-/// Opens an input. If rows are appended to an array and the input is a `.npy` file, selects the
-/// bytes of its elements, or else the whole input.
+/// Opens an input and selects the bytes to append: the elements if a `.npy` file is appended to an
+/// array, or else the whole input.
 fn open(path: &Path, array: Option<&ArrayInfo>) -> Result<Span<FileSource>, Failure> {
     let fail = |error| Failure::bloscpack(path, error);
     let source = plain_source(path)?;

@@ -1,4 +1,5 @@
-//! Default file names: `FILE.blp` for `FILE`, and the reverse.
+//! Default names of output files: `FILE.blp` for packing `FILE`, and `FILE` for unpacking
+//! `FILE.blp`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -120,7 +120,7 @@ enum Input {
 }
 
 impl Input {
-    /// Opens the input. If it is an array, adjusts the options to the array.
+    /// Opens the input. If it is an array, also adapts the options to the array.
     fn open(command: &Pack, options: WriteOptions) -> Result<(Self, WriteOptions), Failure> {
         let path = &command.input;
         if is_standard(path) {

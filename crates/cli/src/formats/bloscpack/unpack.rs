@@ -90,8 +90,8 @@ fn form(command: &Unpack, target: &Path) -> Result<Form, Failure> {
         let message = "--range and --chunks write bytes, not a .npy file: choose another output name, and omit --npy";
         return Err(Failure::other(target.display(), message));
     }
-    // A default name that ends in .npy is no request, because the file may have been packed as
-    // plain bytes.
+    // With a default name that ends in .npy, write plain bytes if the packed file contains no
+    // array, because a .npy file may have been packed as plain bytes.
     let is_asked = command.npy || command.output.is_some();
     Ok(if is_asked { Form::Npy } else { Form::NpyIfArray })
 }

@@ -64,7 +64,7 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> Result<Verdict, 
     Ok(verdict)
 }
 
-/// Returns a report as JSON.
+/// Returns the report on a layout or a native file as JSON.
 pub(super) fn report_json(path: &Path, report: &VerifyReport) -> Value {
     let mut object = json!({
         "file": name(path), "format": "dudley", "ok": verdict_on(&report.diagnostics) == Verdict::Fine,

@@ -80,7 +80,7 @@ fn target_name(path: &Path) -> String {
 
 /// Lists the items that were filled with zeros, and reports the length of the file.
 fn done(path: &Path, report: &WriteReport, output: Output) -> Result<Verdict, Failure> {
-    // Standard output may contain the file itself.
+    // Do not print JSON if standard output contains the file itself.
     if output.json && !is_standard(path) {
         print_json(&json!({
             "file": name(path), "format": "dudley", "ok": true, "bytes": report.len,

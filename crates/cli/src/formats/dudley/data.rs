@@ -25,7 +25,7 @@ use crate::output::print::Elements;
 use crate::output::progress::Progress;
 use crate::output::{Output, Sink, count, one_line, text_out};
 
-/// The maximum number of errors in rows that are shown.
+/// `dump` shows at most this many errors in rows.
 const MAX_ERRORS: usize = 10;
 
 /// Opens the bytes of a file. If a change to the file was interrupted, the bytes are those from
@@ -254,7 +254,7 @@ pub(super) fn dump(command: &Dump, output: Output) -> Result<Verdict, Failure> {
     dumped.finish(path, stopped.as_ref(), output)
 }
 
-/// The output of `dump`, and the errors in rows.
+/// The output of `dump`, and the errors in the rows so far.
 struct Dumped {
     out: Sink<Box<dyn Write>>,
     json: bool,

@@ -1,4 +1,4 @@
-//! `scibin dudley explain`: shows what a byte of a file belongs to.
+//! `scibin dudley explain`: shows which item of the layout a byte of a file belongs to.
 
 use dudley::file::Explanation;
 use serde_json::json;

@@ -19,7 +19,8 @@ pub(super) fn fmt(command: &Fmt, output: Output) -> Result<Verdict, Failure> {
 }
 
 fn one(path: &Path, is_check: bool, output: Output) -> Result<Verdict, Failure> {
-    // Only a regular file can be replaced, and reading a pipe would wait for its writer.
+    // Reject anything but a regular file: nothing else can be replaced, and reading a pipe would
+    // wait for its writer.
     if !is_standard(path) && fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(Failure::other(path.display(), "not a regular file"));
     }

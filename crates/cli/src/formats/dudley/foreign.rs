@@ -1,4 +1,4 @@
-//! `scibin dudley from-c` and `from-numpy`: create layouts from descriptions in other languages.
+//! `scibin dudley from-c` and `from-numpy`: create layouts from C source and numpy datatypes.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -37,7 +37,7 @@ pub(super) fn from_numpy(command: &FromNumpy, output: Output) -> Result<Verdict,
     import::import_as(path, item, None, output)
 }
 
-/// Prints the layout. `source` is the subject of the failure if there is no layout.
+/// Prints the layout. If it could not be created, returns a failure with `source` as its subject.
 fn finish(layout: Result<String, dudley::Error>, source: &Path) -> Result<Verdict, Failure> {
     let text = layout.map_err(|error| Failure::dudley(source, error))?;
     io::stdout().lock().write_all(text.as_bytes())?;

@@ -26,8 +26,8 @@ pub(super) fn index(command: &Index, output: Output) -> Result<Verdict, Failure>
         }
         None => path.with_extension("dudx"),
     };
-    // Get the metadata before reading the text. If the text changes in the meantime, its metadata
-    // will then differ from that in the compiled layout.
+    // Get the metadata before reading the text. If the file changes in between, its metadata will
+    // differ from that in the compiled layout, so the change is detected.
     let file = fs::metadata(path).ok();
     let text = read(path)?;
     let compiled = Source::decode_named(&text, name(path))

@@ -87,7 +87,7 @@ fn of_files(
     Ok(worst)
 }
 
-/// Locates the array in each file without opening the file, by the parameters in summaries.
+/// Locates the array in each file from the parameters in summaries, without opening the file.
 fn of_summaries(command: &Locate, layout: Layout, rows: &mut Rows) -> Result<(), Failure> {
     let of_template = |error| Failure::dudley(&command.template, error);
     let mut template = Template::new(layout).map_err(of_template)?;

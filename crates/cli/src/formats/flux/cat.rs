@@ -1,4 +1,4 @@
-//! `scibin flux cat`: prints the content of files, or a range of it.
+//! `scibin flux cat`: prints the content of files, or a range of bytes from each file.
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;

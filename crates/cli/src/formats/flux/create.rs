@@ -136,7 +136,8 @@ fn add(
     tell(path, &report, "added", collecting, output)
 }
 
-/// Writes an archive of the selected files to `out`, except for the files in `left_out`.
+/// Writes an archive of the selected files to `out`. Omits the files in `left_out`, even if they
+/// are selected.
 fn collect(
     collecting: &Collecting,
     left_out: &[&File],

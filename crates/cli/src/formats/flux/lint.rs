@@ -97,7 +97,7 @@ fn tell(
             ",".clone_into(&mut before);
             write_json(&mut out, &json!(diagnostic))?;
         } else if untidy.take(diagnostic) {
-            // Untidy paths are printed last, on one line.
+            // Print all untidy paths last, on one line.
         } else if taken {
             output.say(diagnostic);
         } else {

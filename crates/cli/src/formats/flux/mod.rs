@@ -116,7 +116,7 @@ fn summary(diagnostics: &[Diagnostic]) -> Vec<String> {
 struct Untidy(Option<(String, u64)>);
 
 impl Untidy {
-    /// If a diagnostic is about an untidy path, counts it and returns `true`.
+    /// If a diagnostic is about an untidy path, counts the diagnostic and returns `true`.
     fn take(&mut self, diagnostic: &Diagnostic) -> bool {
         if diagnostic.code != Code::UntidyPath {
             return false;
@@ -191,7 +191,7 @@ fn report_json(report: &impl Serialize, members: Value) -> Result<Value, Failure
     Ok(all.into())
 }
 
-/// Returns the size given with an option in bytes, and prints a remark if the number is octal.
+/// Returns the number of bytes given with an option, and prints a remark if the number is octal.
 fn bytes(size: Size, option: &str, output: Output) -> u64 {
     let Size { bytes, octal } = size;
     if octal {

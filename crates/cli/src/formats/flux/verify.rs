@@ -38,7 +38,7 @@ pub(crate) fn verify(one: &One, verifying: &Verifying, output: Output) -> Result
     Ok(found.max(verdict(&report.failures)).max(source.report_damage(output)))
 }
 
-/// Returns a report as JSON.
+/// Returns the report on an archive as JSON.
 pub(super) fn verification(source: &Source, report: &VerifyReport) -> Result<Value, Failure> {
     let name = source.name.display().to_string();
     let is_ok = report.is_fine() && source.damage_json().is_none();
