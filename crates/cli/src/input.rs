@@ -26,7 +26,7 @@ pub(crate) fn standard() -> io::Result<File> {
 }
 
 /// Returns the first 8 bytes of a file, or of standard input if it has already been copied to a
-/// file. The result is shorter, or even empty, if these bytes cannot be read.
+/// file. Returns fewer bytes, or none, if the file is shorter or cannot be read.
 pub(crate) fn head(path: &Path) -> Vec<u8> {
     let open = || {
         if is_standard(path) {

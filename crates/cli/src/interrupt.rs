@@ -68,8 +68,8 @@ pub(crate) fn remove_temporaries_on_signals() {
             let _ = emulate_default_handler(signal);
         }
     };
-    // Ignore a failure: without this thread, the signals do not end the program, but a program that
-    // cannot start a thread will soon fail anyway.
+    // Ignore a failure. Without this thread, the signals would no longer end the program, but a
+    // program that cannot start a thread will soon fail anyway.
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
 }
 

@@ -38,7 +38,8 @@ pub(crate) fn format(path: &Path, given: Option<Format>) -> Result<Format, Failu
     let file = if is_standard(path) {
         input::standard().map_err(fail)?
     } else {
-        // Opening a pipe would wait for its writer, and the bytes read from it here would be lost.
+        // Reject a pipe: opening it would wait for its writer, and the bytes read here would be
+        // lost.
         if !fs::metadata(path).map_err(fail)?.is_file() {
             return Err(Failure::other(path.display(), "not a regular file"));
         }

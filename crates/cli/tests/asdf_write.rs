@@ -1,4 +1,4 @@
-//! Tests of the commands that write new ASDF files, and copies with changed storage.
+//! Tests of the commands that write new ASDF files, or copy files and change how data is stored.
 
 mod asdf_tools;
 mod program;

@@ -100,7 +100,7 @@ pub(crate) enum AsdfCommand {
         "scibin asdf set science.asdf /meta/target '{name: M31}' -o new.asdf",
     ]))]
     Set(Set),
-    /// Remove an entry or item from the tree, and its block if nothing else uses it
+    /// Remove an entry or item from the tree, and remove its block if no other array uses the block
     #[command(after_long_help = examples(&[
         "scibin asdf rm science.asdf /meta/draft",
         "scibin asdf rm science.asdf /list/0",
@@ -112,7 +112,7 @@ pub(crate) enum AsdfCommand {
         "scibin asdf mv science.asdf /a/b /a/c",
     ]))]
     Mv(Mv),
-    /// Add the array in a .npy file to the tree, or replace an existing array with it
+    /// Add the array from a .npy file to the tree, or replace an existing array with it
     #[command(after_long_help = examples(&[
         "scibin asdf import science.asdf /image/data image.npy --compress zlib",
         "scibin asdf import science.asdf /meta/matrix m.npy --inline",
@@ -274,7 +274,7 @@ pub(crate) struct New {
     /// [default: an empty tree]
     #[arg(long, value_name = "TREE.yaml")]
     pub(crate) tree: Option<PathBuf>,
-    /// Insert the array in a .npy file at a pointer in the tree, such as /image/data=image.npy
+    /// Insert the array from a .npy file at a pointer in the tree, such as /image/data=image.npy
     #[arg(long = "array", value_name = "POINTER=X.npy")]
     pub(crate) arrays: Vec<NamedArray>,
     /// Create missing parents of the array. Without this option, missing parents are an error,
@@ -294,7 +294,7 @@ pub(crate) struct New {
     pub(crate) writing: Writing,
 }
 
-/// The argument POINTER=FILE, which inserts the array in a `.npy` file.
+/// The argument POINTER=FILE, which inserts the array from a `.npy` file into the tree.
 #[derive(Debug, Clone)]
 pub(crate) struct NamedArray {
     pub(crate) pointer: String,
@@ -416,7 +416,7 @@ pub(crate) struct Changing {
     /// because it is too large to copy
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// How the output refers to other files if it is in another folder
+    /// How the output refers to other files if the output is in another folder
     #[arg(long, value_enum, value_name = "HOW", default_value_t, requires = "output")]
     pub(crate) externals: Externals,
 }
@@ -456,7 +456,7 @@ pub(crate) struct CopyRequest {
     /// is then 1
     #[arg(long)]
     pub(crate) ignore_checksums: bool,
-    /// How the output refers to other files if it is in another folder
+    /// How the output refers to other files if the output is in another folder
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) externals: Externals,
     #[command(flatten)]
@@ -493,7 +493,7 @@ pub(crate) struct RepairRequest {
     /// The file to write, or "-" for standard output
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// How the output refers to other files if it is in another folder
+    /// How the output refers to other files if the output is in another folder
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) externals: Externals,
     #[command(flatten)]
@@ -517,7 +517,7 @@ pub(crate) struct ToYaml {
     /// is then 1
     #[arg(long)]
     pub(crate) ignore_checksums: bool,
-    /// How the output refers to other files if it is in another folder
+    /// How the output refers to other files if the output is in another folder
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) externals: Externals,
     #[command(flatten)]

@@ -288,10 +288,11 @@ pub(crate) struct Append {
     /// Rewrite the file if it has too little space for the new chunks or metadata
     #[arg(long)]
     pub(crate) grow: bool,
-    /// Append rows to an array: .npy files with its dtype and row shape, or the bytes of whole rows
+    /// Append rows to an array: .npy files with the dtype and row shape of the array, or the bytes
+    /// of whole rows
     #[arg(long)]
     pub(crate) axis0: bool,
-    /// Append to a file whose header does not state the number of chunks
+    /// Append even if the header of the file does not state the number of chunks
     #[arg(long)]
     pub(crate) scan: bool,
     #[command(flatten)]

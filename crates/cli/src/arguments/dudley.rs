@@ -234,7 +234,7 @@ pub(crate) struct Dump {
 }
 
 impl Dump {
-    /// Returns the arguments for a file whose layout is appended to it.
+    /// Returns the arguments for a file with an appended layout.
     pub(crate) fn of(data: &std::path::Path) -> Self {
         Self { data: data.to_owned(), described: Described::default() }
     }

@@ -47,7 +47,8 @@ pub(crate) enum FluxCommand {
         "scibin flux cat archive.json log --range 0..100",
     ]))]
     Cat(Cat),
-    /// Verify an archive and its blobs; with -C, also compare it with the files in a directory
+    /// Verify an archive and its blobs; with -C, also compare the archive with the files in a
+    /// directory
     #[command(after_long_help = examples(&[
         "scibin flux verify --store blobs archive.json",
         "scibin flux verify archive.json -C folder",
@@ -209,8 +210,8 @@ pub(crate) struct Collecting {
     /// Include only paths that match this pattern
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
-    /// If files cannot be read, write an archive of the others, with exit status 1; without this
-    /// option, nothing is written
+    /// If files cannot be read, write an archive of all other files, with exit status 1; without
+    /// this option, nothing is written
     #[arg(long)]
     pub(crate) ignore_failed_read: bool,
     /// Modification time for all files, in seconds since 1970

@@ -49,7 +49,7 @@ fn a_complete_repair_exits_with_status_0() {
 }
 
 #[test]
-fn a_repair_with_losses_reports_them_and_exits_with_status_1() {
+fn a_repair_with_losses_lists_the_losses_and_exits_with_status_1() {
     let (folder, blocks, _) = folder();
     let mut bytes = folder.read("a.asdf");
     bytes[blocks[0]] = b'x';

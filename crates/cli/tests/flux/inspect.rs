@@ -67,7 +67,7 @@ fn profile_pointer_and_lenient_json_determine_which_archives_are_accepted() {
 }
 
 #[test]
-fn cat_prints_files_and_ranges_of_them() {
+fn cat_prints_files_and_byte_ranges() {
     let folder = stored();
     let cat = |rest: &[&str]| {
         folder.run(&[&["flux", "cat", "--store", "blobs", "b.json"], rest].concat())

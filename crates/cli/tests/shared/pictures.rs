@@ -19,7 +19,7 @@ fn ramp() -> Folder {
     folder
 }
 
-/// Returns the size of a PNG file, and its pixels with four bytes each.
+/// Decodes a PNG file. Returns its size, and its pixels as four bytes each.
 fn decoded(png: &[u8]) -> ((u32, u32), Vec<[u8; 4]>) {
     let mut reader = png::Decoder::new(Cursor::new(png)).read_info().unwrap();
     assert_eq!(reader.output_color_type(), (png::ColorType::Rgba, png::BitDepth::Eight));

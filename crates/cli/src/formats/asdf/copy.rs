@@ -1,4 +1,5 @@
-//! Copying a file with changed storage: `scibin asdf convert`, `to-yaml`, `explode`, `implode`.
+//! Copying a file and changing how its data is stored: `scibin asdf convert`, `to-yaml`, `explode`,
+//! `implode`.
 
 use std::io::{self, BufWriter, Seek as _};
 use std::path::Path;

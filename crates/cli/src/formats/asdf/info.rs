@@ -220,7 +220,7 @@ fn blocks_line(file: &Asdf, blocks: &[Block<'_>]) -> String {
 fn info_json(path: &Path, file: &Asdf, blocks: &[Block<'_>], described: &Descriptions) -> Value {
     let layout = file.layout();
     let blocks: Vec<Value> = blocks.iter().map(block_json).collect();
-    // Parse the tree before collecting the diagnostics, because parsing may add some.
+    // Parse the tree before collecting the diagnostics, because parsing may add diagnostics.
     let tree = file.tree();
     let mut diagnostics: Vec<Value> = file.diagnostics().iter().map(|one| json!(one)).collect();
     let tree = match tree {

@@ -140,7 +140,7 @@ fn undo_interrupted(path: &Path, output: Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints a remark about each error in a file that did not prevent opening it.
+/// Prints a remark about each error that did not prevent the file from being opened.
 fn remark_damage(path: &Path, file: &Reader, output: Output) {
     for diagnostic in damage(file) {
         output.remark(&format_args!("{}: {diagnostic}", path.display()));

@@ -85,7 +85,7 @@ fn is_in_order(path: &Path, described: &Described, options: &OpenOptions) -> boo
 }
 
 /// Returns the options for opening a file with the given layout, which is either compiled or text.
-/// If it is text, a compiled layout next to the text is preferred.
+/// If the layout is text, a compiled layout next to the text is preferred.
 fn described_by(
     layout: &Path,
     described: &Described,

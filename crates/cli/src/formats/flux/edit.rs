@@ -20,7 +20,7 @@ pub(super) fn delete(command: &Delete, output: Output) -> Result<Verdict, Failur
     let form = source.form(true)?;
     let patterns = Patterns::new(patterns, &[]);
     let unwanted = |path: &str| patterns.select(path);
-    // Find the entries to delete first, so that nothing is written if there are none.
+    // Find the entries to delete first, so that the file is not rewritten if no entry matches.
     let mut deleted = Vec::new();
     for raw in source.options.entries(&source.document).map_err(|error| source.failure(error))? {
         let raw = raw.map_err(|error| source.failure(error))?;

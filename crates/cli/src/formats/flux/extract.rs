@@ -54,7 +54,8 @@ pub(super) fn extract(command: &Extract, output: Output) -> Result<Verdict, Fail
         let most = bytes(most, "--max-size", output);
         limits = limits.max_file_size(most).max_total_size(most).max_materialized_bytes(most);
     }
-    // Listing needs the whole archive, because the list shows the sizes as the archive states them.
+    // For a list, parse the whole archive, because only then do the entries have the stated sizes
+    // that the list shows.
     let opened = Source::without_document(&command.selection).filter(|_| !command.list_only);
     if let Some((mut source, file)) = opened {
         source.options = source.options.limits(limits);

@@ -187,7 +187,7 @@ fn repair(document: &[u8], reading: &Reading) -> Option<Vec<u8>> {
     }
 }
 
-/// Reads standard input. If it may not fit in memory, it is copied to a temporary file and mapped,
+/// Reads standard input. Data that may not fit in memory is copied to a temporary file and mapped,
 /// which is safe because no other program truncates the temporary file.
 fn spool() -> flux_archive::Result<Bytes> {
     let mut standard = input::standard()?;
