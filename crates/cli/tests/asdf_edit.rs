@@ -150,7 +150,7 @@ fn import_adds_and_replaces_arrays() {
 }
 
 #[test]
-fn editing_with_an_output_file_leaves_the_original_unchanged() {
+fn editing_with_an_output_file_leaves_the_input_file_unchanged() {
     let folder = folder();
     let before = folder.read("a.asdf");
     folder.done(&["asdf", "set", "a.asdf", "/meta/gain", "3", "-o", "b.asdf"]);
@@ -213,7 +213,7 @@ fn editing_in_place_changes_the_file_itself() {
         stderr(&output)
     );
     let output = folder.done(&["asdf", "rm", "b.asdf", "/y", "--in-place"]);
-    assert!(stderr(&output).contains("keep their space: 0"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("still occupy space: 0"), "{}", stderr(&output));
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn done(folder: &Folder, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn output_files_have_the_default_names_of_the_original_and_are_replaced_only_with_force() {
+fn output_files_have_the_original_default_names_and_are_replaced_only_with_force() {
     let folder = folder();
     let output = done(&folder, &["c", "a"]);
     assert_eq!((stdout(&output), stderr(&output)), (String::new(), String::new()));
@@ -86,7 +86,7 @@ fn files_packed_with_various_options_unpack_to_the_same_bytes() {
         &["--no-offsets"],
         &["-m", "m.json"],
         &["--metadata", "m.json"],
-        // Options may be abbreviated, as in the original.
+        // Options may be abbreviated, as in the original program.
         &["--clev", "1", "--chunk", "1M"],
         &["-s", "-o", "-l9", "-clz4hc", "-z10K"],
     ] {
@@ -141,7 +141,7 @@ fn invalid_values_cause_status_1_and_invalid_usage_causes_status_2() {
 
 /// The expected messages were printed by release 0.16.0 on Python 3.11, without snappy.
 #[test]
-fn invalid_usage_is_reported_in_the_words_of_the_original() {
+fn invalid_usage_is_reported_in_the_words_of_the_original_program() {
     let folder = folder();
     let program = "usage: blpk [-h] [--version] [-v | -d] [-f] [-n [1, 256]]  ...\nblpk: error: ";
     let c = "usage: blpk c [-h] [-t <size>] [-l [0, 9]] [-s] [-c <codec>] [-z <size>]\n              \
@@ -200,7 +200,7 @@ fn invalid_usage_is_reported_in_the_words_of_the_original() {
 }
 
 #[test]
-fn append_accepts_the_options_of_the_original() {
+fn append_accepts_the_options_of_the_original_program() {
     let folder = folder();
     folder.write("b", "more");
     folder.write("m.json", r#"{"v": 1}"#);
@@ -228,9 +228,9 @@ fn blpk_prints_reports_as_json_on_request() {
     assert_eq!(of(&["a", "a.blp", "a"])["nbytes"], 480_000);
 }
 
-/// The expected lines are those that the original prints for the same files.
+/// The expected lines are those that the original program prints for the same files.
 #[test]
-fn blpk_info_prints_the_lines_of_the_original() {
+fn blpk_info_prints_the_lines_of_the_original_program() {
     let folder = folder();
     folder.write("m.json", r#"{"dtype": "float64"}"#);
     done(&folder, &["c", "-z", "100000", "-m", "m.json", "a"]);
@@ -283,7 +283,7 @@ fn blpk_info_prints_the_lines_of_the_original() {
 }
 
 #[test]
-fn verbose_prints_the_lines_of_the_original() {
+fn verbose_prints_the_lines_of_the_original_program() {
     let folder = folder();
     let output = done(&folder, &["-v", "-n", "1", "c", "-z", "100000", "a"]);
     assert_eq!(stdout(&output), "");
@@ -307,7 +307,8 @@ fn verbose_prints_the_lines_of_the_original() {
     assert!(text.contains("blpk: overwriting existing file: 'a'\n"), "{text}");
     let text = stderr(&done(&folder, &["-v", "a", "a.blp", "a"]));
     assert!(text.contains("blpk: new file size: 234.38K (240000B)\n"), "{text}");
-    // With `--debug`, the original prints the same lines, and many more about its own variables.
+    // With `--debug`, the original program prints the same lines, and many more about its own
+    // variables.
     let verbose = stderr(&done(&folder, &["-v", "i", "a.blp"]));
     assert_eq!(stderr(&done(&folder, &["--debug", "i", "a.blp"])), verbose);
 }
@@ -326,7 +327,7 @@ fn blpk_treats_arrays_as_bytes() {
 
 #[test]
 #[cfg(unix)]
-fn a_program_named_blpk_accepts_the_options_of_the_original() {
+fn scibin_called_as_blpk_accepts_the_options_of_the_original_program() {
     let folder = folder();
     let program = folder.path("blpk");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_scibin"), &program).unwrap();

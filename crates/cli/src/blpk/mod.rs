@@ -1,7 +1,7 @@
 //! The program `blpk`: its arguments, default names, exit statuses and messages, implemented with
 //! the commands of `scibin bloscpack`.
 //!
-//! Unlike the original, this program prints messages on standard error, so that standard output
+//! Unlike the original program, scibin prints messages on standard error, so that standard output
 //! contains only results: the output of `info`, and the metadata found by `decompress`.
 
 mod original;
@@ -48,8 +48,8 @@ pub(crate) fn is_called() -> bool {
     std::env::args_os().nth(1).is_some_and(|word| word == "blpk")
 }
 
-/// Runs a command and prints its errors. Every failure has status 1, as in the original. Returns an
-/// error only if standard output has been closed.
+/// Runs a command and prints its errors. Every failure has status 1, as in the original program.
+/// Returns an error only if standard output has been closed.
 pub(crate) fn run(arguments: &Blpk, output: Output) -> Result<Verdict, Failure> {
     let output = Output { program: "blpk", ..output };
     let program = Program { arguments, output };

@@ -49,7 +49,8 @@ fn lines(file: &Reader, first: &blosc::Header) -> Vec<String> {
         ("byte_shuffle", is(blosc::Shuffle::Byte)),
         ("pure_memcpy", truth(first.is_memcpyed())),
         ("bit_shuffle", is(blosc::Shuffle::Bit)),
-        // This bit is set if blocks are not split, but the original calls it `split_blocks`.
+        // This bit is set if blocks are not split, but the original program calls it
+        // `split_blocks`.
         ("split_blocks", truth(!first.is_split_allowed())),
         ("codec", format!("'{}'", first.codec().name())),
     ]));

@@ -235,9 +235,9 @@ pub(crate) fn explain(error: &clap::Error) -> ExitCode {
                 return fail(&format!("blpk: error: {threads}\n"), 1);
             }
             let message = message(error, kind);
-            // In the original, these errors show the usage of the program rather than of the
-            // command: it checks its own options before the command, and unknown arguments
-            // afterwards.
+            // For these errors, the original program shows its own usage rather than that of the
+            // command, because it checks its own options before the command, and unknown arguments
+            // after the command.
             let is_global =
                 matches!(kind, ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict)
                     || message.starts_with("argument -n/--nthreads");

@@ -1,6 +1,6 @@
-//! The lines about chunks and metadata that the original program prints with `--verbose`. In this
-//! program, `--debug` prints the same lines, because the additional lines of the original show only
-//! its own variables and the bytes that it reads.
+//! The lines about chunks and metadata that the original program prints with `--verbose`. In
+//! scibin, `--debug` prints the same lines, because the additional lines of the original program
+//! show only its own variables and the bytes that it reads.
 
 use std::path::Path;
 

@@ -102,7 +102,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// the file. If the lock is acquired before the inputs are read, and held until the output is in
 /// place, no change by another process is lost, even if the output is also one of the inputs.
 pub(crate) fn lock(path: &Path, replace: bool) -> Result<Option<FileLock>, Failure> {
-    // Anything but a regular file is rejected later, and so is a file that must not be replaced.
+    // Only lock a regular file that may be replaced: streams need no lock, and everything else is
+    // rejected later.
     if !replace || is_standard(path) || !path.is_file() {
         return Ok(None);
     }

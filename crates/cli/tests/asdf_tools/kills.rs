@@ -39,7 +39,7 @@ fn kill(folder: &Folder, command: &[&str], mut look: impl FnMut()) {
         look();
         let mut child = start(folder, command);
         thread::sleep(time * moment / (MOMENTS - 1));
-        // Killing fails if the child has already ended.
+        // Ignore an error, because killing fails if the child has already ended.
         let _ = child.kill();
         child.wait().expect("the program");
     }

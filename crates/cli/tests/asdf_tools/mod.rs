@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::program::{Folder, json_of, npy_header, status, stderr, stdout};
 
-/// Returns a folder with `a.asdf`, which has two arrays, and the offsets of its blocks and its
-/// index.
+/// Creates a folder with the file `a.asdf`, which contains two arrays. Returns the folder, and the
+/// offsets of the blocks and of the index in the file.
 fn folder() -> (Folder, Vec<usize>, usize) {
     let folder = Folder::new();
     let mut npy = npy_header("<u2", &[500]);

@@ -183,7 +183,7 @@ fn metadata_is_written_to_a_separate_file_or_ignored() {
     folder.done(&[&unpack[..], &["--ignore-metadata"]].concat());
     assert_eq!(status(&folder.run(&["verify", "a.blp"])), 1);
     assert!(stdout(&folder.done(&["info", "a.blp"])).contains("adler32 of the stored bytes"));
-    // The file has no metadata.
+    // If the file contains no metadata, --metadata-out fails.
     folder.done(&["bloscpack", "pack", "-f", "a"]);
     folder.remove("b");
     let output = folder.run(&["bloscpack", "unpack", "a.blp", "-o", "b", "--metadata-out", "x"]);

@@ -236,7 +236,7 @@ fn a_pipe_that_ends_too_early_is_reported_like_a_short_file() {
 }
 
 #[test]
-fn a_native_file_is_read_from_a_pipe_and_copied_if_it_has_addresses() {
+fn a_native_file_from_a_pipe_is_copied_only_if_its_layout_states_addresses() {
     let folder = Folder::new();
     folder.write("run.dud", "N : i2  x = f8[N]");
     folder.write("x.npy", [npy_header("<f8", &[2]), vec![0; 16]].concat());

@@ -242,7 +242,7 @@ fn info_detects_archives_by_their_content() {
 }
 
 #[test]
-fn get_prints_values_of_the_document() {
+fn get_prints_values_from_the_json_of_an_archive() {
     let folder = archived();
     assert_eq!(stdout(&folder.done(&["get", "a.json", "/0/path"])), "a.txt\n");
     assert_eq!(

@@ -153,7 +153,7 @@ fn an_unknown_option_causes_status_2() {
 }
 
 #[test]
-fn blpk_keeps_the_exit_statuses_of_the_original() {
+fn blpk_has_the_exit_statuses_of_the_original_program() {
     for command in OF_THE_ORIGINAL {
         for file in ["bad.blp", "missing.blp"] {
             let (status, said) = run(&files(), command, file);

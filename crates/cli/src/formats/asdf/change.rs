@@ -180,7 +180,7 @@ pub(super) fn report(
         let numbers: Vec<String> = unused.iter().map(usize::to_string).collect();
         let (path, numbers) = (path.display(), numbers.join(", "));
         output.remark(&format_args!(
-            "{path}: no array uses these blocks any more, but they keep their space: {numbers}"
+            "{path}: no array uses these blocks any more, but they still occupy space: {numbers}"
         ));
     }
     if output.json {

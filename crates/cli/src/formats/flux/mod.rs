@@ -141,7 +141,7 @@ impl Untidy {
 
 /// Locks an archive that will be rewritten, so that no other command rewrites it in the meantime.
 fn lock(path: &Path) -> Result<Option<FileLock>, Failure> {
-    // Anything but a regular file is rejected later.
+    // Only lock a regular file: streams need no lock, and everything else is rejected later.
     if is_standard(path) || !path.is_file() {
         return Ok(None);
     }
