@@ -21,7 +21,7 @@ const HINTS: &[(&str, &str)] = &[
     ("flux extract blobs.json", "`--store STORE` "),
 ];
 
-/// Like [`files`], but the folder contains more files, most of which are damaged.
+/// Like [`files`], but the folder contains more files, some of which are damaged.
 fn with_damage() -> crate::program::Folder {
     let folder = files();
     for (golden, name) in [
