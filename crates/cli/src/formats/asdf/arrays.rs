@@ -90,7 +90,7 @@ pub(super) fn row(node: Node<'_>) -> Vec<String> {
     vec![pointer, dtype, format!("{:?}", array.shape()), block, codec, ratio]
 }
 
-/// Returns the information in a table row as a JSON object.
+/// Returns the information about an array as a JSON object.
 pub(super) fn row_json(node: Node<'_>) -> Value {
     let pointer = node.to_pointer();
     match node.ndarray() {

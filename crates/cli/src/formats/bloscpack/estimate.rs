@@ -1,4 +1,5 @@
-//! `scibin bloscpack estimate`: estimates the packed size with each codec from a sample.
+//! `scibin bloscpack estimate`: estimates the packed size with each codec and shuffle from a
+//! sample.
 
 use std::io::{self, Write};
 use std::time::Instant;

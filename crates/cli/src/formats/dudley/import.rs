@@ -1,4 +1,4 @@
-//! `scibin dudley import`: describes files of other formats with layouts.
+//! `scibin dudley import`: creates layouts for files of other formats.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -6,7 +6,7 @@ use flux_archive::inspect::selects;
 
 use crate::output::Output;
 
-/// Patterns of included and excluded paths.
+/// Patterns that include or exclude paths.
 pub(super) struct Patterns<'p> {
     /// The patterns of included paths, and whether each has matched.
     wanted: Vec<(&'p str, AtomicBool)>,
