@@ -40,7 +40,7 @@ impl Failure {
         Self::of_format("dudley", file, error.is_bad_data(), error)
     }
 
-    /// Returns the failure for a layout file that is compressed.
+    /// Returns the failure for a compressed layout file.
     pub(crate) fn compressed_layout(file: &Path) -> Self {
         Self::of_format("dudley", file, true, "expected the text of a layout")
     }

@@ -87,8 +87,8 @@ fn described(command: Command, path: &str) -> Command {
 fn described_argument(mut argument: Arg, path: &str) -> Arg {
     let id = argument.get_id().as_str().to_owned();
     let heading = HEADINGS.iter().find(|(_, ids)| ids.contains(&id.as_str()));
-    // In these two commands, `--name` sets the name of something new. In all others, `--name`
-    // selects an existing archive, so it is listed under "Reading".
+    // In `from-numpy` and `put`, `--name` sets the name of a new array or archive. In all other
+    // commands, `--name` selects an existing archive, so it is listed under "Reading".
     let is_own_name = id == "name" && matches!(path, "dudley from-numpy" | "flux put");
     if let (Some((heading, _)), false) = (heading, argument.is_positional() || is_own_name) {
         argument = argument.help_heading(*heading);

@@ -571,7 +571,7 @@ fn info_lists_the_largest_arrays_and_counts_the_others() {
         ["/roman/data", "/roman/meta/dq", "/wcs/c0"],
         "{text}"
     );
-    assert_eq!(rows[21].trim(), "... (7 smaller arrays; --json lists all)", "{text}");
+    assert_eq!(rows[21].trim(), "... (7 more arrays; --json lists all)", "{text}");
 }
 
 #[test]

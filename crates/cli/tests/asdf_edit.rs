@@ -393,8 +393,8 @@ fn a_value_that_is_not_a_single_yaml_document_is_rejected() {
 
 #[test]
 fn edit_keeps_the_text_if_another_program_has_changed_the_file() {
-    // The ways are: overwrite a byte without changing the length and the time of the file, replace
-    // the file, append to it, and remove it.
+    // Change the file in four ways: overwrite a byte without changing the length and the time of
+    // the file, replace the file, append to it, and remove it.
     let ways = [
         "touch -r a.asdf time; printf x | dd of=a.asdf bs=1 seek=400 conv=notrunc 2>/dev/null; touch -r time a.asdf",
         "cp a.asdf b.asdf; mv b.asdf a.asdf",

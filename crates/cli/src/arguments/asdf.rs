@@ -18,7 +18,7 @@ pub(crate) struct Asdf {
 #[derive(Debug, Subcommand)]
 pub(crate) enum AsdfCommand {
     /// Show the layout, the blocks, the software and an outline of the tree
-    #[command(mut_arg("files", |argument| argument.help("The ASDF files, \"-\" for standard input")))]
+    #[command(mut_arg("files", |argument| argument.help("The ASDF files, or \"-\" for standard input")))]
     #[command(after_long_help = examples(&[
         "scibin asdf info science.asdf",
         "scibin asdf info --salvage damaged.asdf",
@@ -69,7 +69,7 @@ pub(crate) enum AsdfCommand {
         reading: Reading,
     },
     /// Check the layout, the tree, the arrays, and the data and checksum of every block
-    #[command(mut_arg("files", |argument| argument.help("The ASDF files, \"-\" for standard input")))]
+    #[command(mut_arg("files", |argument| argument.help("The ASDF files, or \"-\" for standard input")))]
     #[command(after_long_help = examples(&[
         "scibin asdf verify *.asdf",
         "scibin asdf verify --external any a.asdf",
@@ -100,7 +100,7 @@ pub(crate) enum AsdfCommand {
         "scibin asdf set science.asdf /meta/target '{name: M31}' -o new.asdf",
     ]))]
     Set(Set),
-    /// Remove an entry or item from the tree, and remove its block if no other array uses the block
+    /// Remove an entry or item from the tree and, without --in-place, the blocks that only it uses
     #[command(after_long_help = examples(&[
         "scibin asdf rm science.asdf /meta/draft",
         "scibin asdf rm science.asdf /list/0",
@@ -189,7 +189,8 @@ pub(crate) struct HistoryRequest {
     /// With --add, write nothing, but report what would be written
     #[arg(long, requires = "add")]
     pub(crate) dry_run: bool,
-    /// With --add, change the file in place with a journal, instead of replacing it with a new one
+    /// With --add, change the file in place, protected by a journal, instead of replacing it with a
+    /// changed copy
     #[arg(long, requires = "add")]
     pub(crate) in_place: bool,
     #[command(flatten)]
@@ -208,16 +209,17 @@ impl AsdfCommand {
 pub(crate) struct SearchRequest {
     /// The file, or "-" for standard input
     pub(crate) file: PathBuf,
-    /// Regular expression that matches part of the key, or of the index in a list
+    /// Regular expression to search for in the key of the node, or in its index if it is a list
+    /// item
     #[arg(long, value_name = "RE")]
     pub(crate) key: Option<String>,
     /// The value as JSON, where 1 equals 1.0, or a comparison such as '>100' or '<=2.5'. A JSON
-    /// string, or text that is not JSON, is a regular expression that matches part of a scalar
+    /// string, or text that is not JSON, is a regular expression to search for in scalars
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) value: Option<String>,
     /// Type of the node: str, int, float, bool, dict, list or numpy.ndarray, as in asdftool;
-    /// string, integer, boolean, mapping, sequence, array, null or timestamp; or a tag or its last
-    /// parts, such as wcs or gwcs/*
+    /// string, integer, boolean, mapping, sequence, array, null or timestamp; or a tag or the
+    /// last parts of a tag, such as wcs or gwcs/*
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) type_name: Option<String>,
     /// Tag of the node, or the last parts of the tag, such as wcs-1.2.0 or gwcs/*; the version may
@@ -238,8 +240,8 @@ pub(crate) struct Diff {
     pub(crate) before: PathBuf,
     /// The second file, or "-" for standard input
     pub(crate) after: PathBuf,
-    /// Relative tolerance: numbers are equal if they differ by at most X times the number in the
-    /// second file, plus the absolute tolerance
+    /// Relative tolerance: numbers are equal if they differ by at most X times the absolute value
+    /// of the number in the second file, plus the absolute tolerance
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = tolerance)]
     pub(crate) rtol: f64,
     /// Absolute tolerance, which is added to the relative tolerance
@@ -386,7 +388,8 @@ pub(crate) struct Edit {
     /// Leave the file unchanged, but report what would be written and the path of the edited text
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Change the file in place with a journal, instead of replacing it with a new one
+    /// Change the file in place, protected by a journal, instead of replacing it with a changed
+    /// copy
     #[arg(long)]
     pub(crate) in_place: bool,
 }
@@ -412,8 +415,8 @@ pub(crate) struct Changing {
     /// Write nothing, but report what would be written
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Change the file in place with a journal, instead of replacing it with a new one, for example
-    /// because it is too large to copy
+    /// Change the file in place, protected by a journal, instead of replacing it with a changed
+    /// copy. Useful for files too large to copy
     #[arg(long)]
     pub(crate) in_place: bool,
     /// How the output refers to other files if the output is in another folder
@@ -426,13 +429,13 @@ pub(crate) struct Convert {
     #[command(flatten)]
     pub(crate) copy: CopyRequest,
     /// Compression of the blocks: none, lz4 or lz4f; or zlib, bzp2, zstd, blsc or blsc-chunked,
-    /// which accept a level [default: that of each block]
+    /// which accept a level [default: the current compression of each block]
     #[arg(long, value_name = "CODE[:LEVEL]")]
     pub(crate) compress: Option<Compression>,
     #[command(flatten)]
     pub(crate) align: Align,
-    /// Version of the ASDF Standard, which determines the versions of the tags [default: that of
-    /// the file]
+    /// Version of the ASDF Standard, which determines the versions of the tags [default: the
+    /// version of FILE, if this version can be written]
     #[arg(long, value_name = "VERSION")]
     pub(crate) standard: Option<Version>,
     /// Store arrays with fewer than N elements inline in the tree
@@ -526,8 +529,8 @@ pub(crate) struct ToYaml {
 
 #[derive(Debug, Args)]
 pub(crate) struct Align {
-    /// Align the data of blocks to multiples of N bytes, a power of two; 1 for readers that expect
-    /// the shortest headers
+    /// Align the data of blocks to multiples of N bytes, where N is a power of two; use 1 for
+    /// readers that expect the shortest headers
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub(crate) align: u64,
 }
@@ -562,7 +565,7 @@ pub(crate) struct TreeRequest {
     pub(crate) file: PathBuf,
     /// JSON Pointer to the part to show, such as /meta/instrument
     pub(crate) pointer: Option<String>,
-    /// Show only this many levels of the outline
+    /// Show only this many levels of the outline; ignored with --json
     #[arg(long, value_name = "LEVELS", conflicts_with = "yaml")]
     pub(crate) depth: Option<usize>,
     /// Print YAML, with tags, anchors and aliases

@@ -21,7 +21,7 @@ pub(crate) enum BloscpackCommand {
     /// Pack a file, or the array in a .npy file
     #[command(visible_aliases = ["compress", "c"])]
     #[command(mut_arg("typesize", |argument| {
-        argument.help("Size of an element in bytes, 1 to 255 [default: 8, or that of the array]")
+        argument.help("Size of an element in bytes, 1 to 255 [default: 8, or the element size of the array]")
     }))]
     #[command(mut_arg("shuffle", |argument| argument.help("How to shuffle the data before compression [default: byte]")))]
     #[command(mut_arg("codec", |argument| argument.help("Codec [default: blosclz]")))]
@@ -48,7 +48,7 @@ pub(crate) enum BloscpackCommand {
     Append(Append),
     /// Show the header, chunks, codecs, compression ratio, metadata and array
     #[command(visible_alias = "i")]
-    #[command(mut_arg("files", |argument| argument.help("The Bloscpack files, \"-\" for standard input")))]
+    #[command(mut_arg("files", |argument| argument.help("The Bloscpack files, or \"-\" for standard input")))]
     #[command(after_long_help = examples(&["scibin bloscpack info data.blp"]))]
     Info {
         #[command(flatten)]
@@ -60,7 +60,7 @@ pub(crate) enum BloscpackCommand {
         opening: Opening,
     },
     /// Check the header, offsets, metadata, array, and the digest and data of every chunk
-    #[command(mut_arg("files", |argument| argument.help("The Bloscpack files, \"-\" for standard input")))]
+    #[command(mut_arg("files", |argument| argument.help("The Bloscpack files, or \"-\" for standard input")))]
     #[command(after_long_help = examples(&[
         "scibin bloscpack verify *.blp",
         "scibin bloscpack verify --quick data.blp",
@@ -128,7 +128,8 @@ impl BloscpackCommand {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Pack {
-    /// The file, or "-" for standard input. A .npy file, even from a pipe, is packed as an array
+    /// The file, or "-" for standard input. A .npy file, even from a pipe, is packed as an array,
+    /// unless --raw is given
     pub(crate) input: PathBuf,
     /// The packed file, or "-" for standard output [default: INPUT.blp, or "-" for "-"]
     #[arg(long, short, value_name = "OUT")]
@@ -155,7 +156,8 @@ pub(crate) struct Pack {
     /// Bytes reserved for the metadata [default: ten times its size]
     #[arg(long, value_name = "N")]
     pub(crate) meta_size: Option<u32>,
-    /// Version of the format; 2 has no metadata, no arrays, and no space for appending [default: 3]
+    /// Version of the format; version 2 has no metadata, no arrays, and no space for appending
+    /// [default: 3]
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(2..=3))]
     pub(crate) format: Option<u8>,
     /// Pack a .npy file as plain bytes, not as an array
@@ -165,23 +167,23 @@ pub(crate) struct Pack {
     pub(crate) threads: Threads,
 }
 
-/// Options for compressing chunks. When appending, the typesize, shuffle and codec default to those
-/// of the file.
+/// Options for compressing chunks. When appending, the defaults for the typesize, shuffle and codec
+/// are read from the packed file.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Compression {
-    /// Size of an element in bytes, 1 to 255 [default: that of the file]
+    /// Size of an element in bytes, 1 to 255 [default: same as in the packed file]
     #[arg(long, short_alias = 't', value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) typesize: Option<u8>,
     /// Compression level, 0 (none) to 9 [default: 7]
     #[arg(long, short_alias = 'l', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(..=9))]
     pub(crate) clevel: Option<u8>,
-    /// How to shuffle the data before compression [default: that of the file]
+    /// How to shuffle the data before compression [default: same as in the packed file]
     #[arg(long, value_name = "SHUFFLE", value_parser = shuffles())]
     pub(crate) shuffle: Option<Shuffle>,
     /// Same as --shuffle none
     #[arg(long, short = 's', conflicts_with = "shuffle")]
     pub(crate) no_shuffle: bool,
-    /// Codec [default: that of the file]
+    /// Codec [default: same as in the packed file]
     #[arg(long, short, value_name = "CODEC", value_parser = compressors())]
     pub(crate) codec: Option<Compressor>,
 }
@@ -276,13 +278,14 @@ pub(crate) struct Append {
     pub(crate) inputs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) compression: Compression,
-    /// Chunk size if the packed file is empty [default: 1M]
+    /// Chunk size if the packed file is empty; ignored otherwise [default: 1M]
     #[arg(long, short = 'z', value_name = "SIZE")]
     pub(crate) chunk_size: Option<ChunkSize>,
     /// File with new metadata as JSON, which replaces the old metadata
     #[arg(long, short, value_name = "META.json", conflicts_with = "axis0")]
     pub(crate) metadata: Option<PathBuf>,
-    /// Change the file in place with a journal, instead of replacing it with a changed copy
+    /// Change the file in place, protected by a journal, instead of replacing it with a changed
+    /// copy
     #[arg(long)]
     pub(crate) in_place: bool,
     /// Rewrite the file if it has too little space for the new chunks or metadata
@@ -376,7 +379,7 @@ pub(crate) struct Convert {
     /// Remove the metadata, which version 2 does not support
     #[arg(long)]
     pub(crate) no_metadata: bool,
-    /// Checksum of the chunks [default: that of the file]
+    /// Checksum of the chunks [default: same as in INPUT]
     #[arg(long, short = 'k', value_name = "CHECKSUM", ignore_case = true, value_parser = checksums())]
     pub(crate) checksum: Option<Checksum>,
     #[command(flatten)]

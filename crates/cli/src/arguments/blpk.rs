@@ -1,5 +1,5 @@
-//! The arguments of the program `blpk`, which scibin can replace: it has the same options, commands
-//! and operands.
+//! The arguments that scibin accepts when it is called as `blpk`: the options, commands and
+//! operands of the original program.
 
 use std::path::PathBuf;
 

@@ -164,8 +164,8 @@ pub(crate) struct Fmt {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Params {
-    /// Value of every stored parameter with this name; a path such as /grid/N sets only the
-    /// parameter with this path
+    /// Set every stored parameter with this name; if NAME is a path such as /grid/N, set only the
+    /// parameter at this path
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = param, allow_hyphen_values = true)]
     pub(crate) params: Vec<(String, i64)>,
 }
@@ -180,7 +180,8 @@ pub(crate) struct Resolve {
     pub(crate) stream: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) params: Params,
-    /// The byte order if neither the layout nor the stream states one [default: that of this machine]
+    /// The byte order if neither the layout nor the stream states one [default: the byte order of
+    /// this machine]
     #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
     /// The data begins after the signature of a native file; with --stream, the signature is
@@ -208,7 +209,8 @@ pub(crate) struct Described {
     pub(crate) layout: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) params: Params,
-    /// The byte order if neither the layout nor the file states one [default: that of this machine]
+    /// The byte order if neither the layout nor the file states one [default: the byte order of
+    /// this machine]
     #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
 }
@@ -260,7 +262,8 @@ pub(crate) struct New {
     pub(crate) layout: PathBuf,
     #[command(flatten)]
     pub(crate) given: Given,
-    /// The byte order of the file [default: that of the layout, or of this machine]
+    /// The byte order of the file [default: the order stated in the layout, or else the byte order
+    /// of this machine]
     #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
     /// Do not append the layout to the file
@@ -351,7 +354,8 @@ pub(crate) struct Locate {
     pub(crate) summary: Vec<PathBuf>,
     /// The files that contain the array
     pub(crate) data: Vec<PathBuf>,
-    /// The byte order if neither the layout nor the file states one [default: that of this machine]
+    /// The byte order if neither the layout nor the file states one [default: the byte order of
+    /// this machine]
     #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
 }
@@ -404,7 +408,8 @@ pub(crate) struct FromNumpy {
     /// A .npy file, or a datatype as numpy writes it, such as "[('id', '<i4'), ('pos', '<f8', (3,))]"
     #[arg(value_name = "FILE|DTYPE")]
     pub(crate) source: String,
-    /// The name of the array [default: that of the file, or "data"]
+    /// The name of the array [default: the file name without its extension, or "data" for a
+    /// datatype]
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// The shape of the array, such as 100,3; only with a datatype, because a .npy file states its

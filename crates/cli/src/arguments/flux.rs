@@ -229,7 +229,7 @@ pub(crate) struct Collecting {
 pub(crate) enum HolesArgument {
     /// The holes that the file system reports
     Fs,
-    /// Blocks of 4096 zeros, which are the same on every file system
+    /// Aligned blocks of 4096 zero bytes, which do not depend on the file system
     Zeros,
     /// None: all zeros are stored as data
     None,
@@ -359,7 +359,7 @@ pub(crate) struct Extract {
     /// The symbolic links to create
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = Links::Keep)]
     pub(crate) links: Links,
-    /// Reject files whose blobs are named with another hash
+    /// Reject files whose blob names do not use this hash
     #[arg(long, value_name = "HASH", value_parser = hashes())]
     pub(crate) require_hash: Option<HashType>,
     /// Maximum total size of all files: bytes, or a number with k, K, M, G, T, P or E
@@ -440,7 +440,7 @@ pub(crate) struct Verifying {
     pub(crate) stores: Stores,
     #[command(flatten)]
     pub(crate) disk: Disk,
-    /// Report blobs that are named with another hash
+    /// Report blobs whose names do not use this hash
     #[arg(long, value_name = "HASH", value_parser = hashes())]
     pub(crate) require_hash: Option<HashType>,
 }

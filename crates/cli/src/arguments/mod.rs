@@ -184,11 +184,11 @@ pub(crate) struct Showing {
     pub(crate) force: bool,
 }
 
-/// The format of the file, if it should not be detected.
+/// The format of the file, to use instead of detecting it.
 #[derive(Debug, Args)]
 pub(crate) struct Stated {
-    /// The format of the file, if it cannot be detected, for example for a Dudley layout on
-    /// standard input
+    /// The format of the file, instead of detecting it; needed for a Dudley layout on standard
+    /// input
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 }

@@ -226,7 +226,7 @@ pub(crate) fn explain(error: &clap::Error) -> ExitCode {
             print(&help)
         }
         ErrorKind::DisplayVersion => print(&format!(
-            // The version is that of the original program whose options are supported.
+            // Print the version of the original program whose options scibin supports.
             "bloscpack: '0.16.0' python-blosc: 'scibin {0}' blosc: 'scibin {0}'\n",
             env!("CARGO_PKG_VERSION")
         )),
@@ -235,9 +235,9 @@ pub(crate) fn explain(error: &clap::Error) -> ExitCode {
                 return fail(&format!("blpk: error: {threads}\n"), 1);
             }
             let message = message(error, kind);
-            // For these errors, the original program shows its own usage rather than that of the
-            // command, because it checks its own options before the command, and unknown arguments
-            // after the command.
+            // For these errors, the original program prints its top-level usage instead of the
+            // command's: it checks the global options before it runs the command's parser, and
+            // reports unknown arguments only after that parser has finished.
             let is_global =
                 matches!(kind, ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict)
                     || message.starts_with("argument -n/--nthreads");
@@ -271,8 +271,8 @@ fn context(error: &clap::Error, kind: ContextKind) -> String {
     }
 }
 
-/// If the error is an invalid number of threads, which is the only usage error that causes status
-/// 1, returns the message for it, or else `None`.
+/// Returns the message for a number of threads that is out of range, the only usage error that
+/// causes status 1. Returns `None` for any other error.
 fn threads_out_of_range(error: &clap::Error) -> Option<String> {
     let argument = context(error, ContextKind::InvalidArg);
     let value = context(error, ContextKind::InvalidValue);

@@ -103,8 +103,8 @@ impl Write for Prefixed<'_> {
     }
 }
 
-/// A writer that drops the header of a `.npy` file, which must be written by the first call, and
-/// passes on the elements.
+/// A writer that discards the `.npy` header and passes on the elements. The first call to `write`
+/// must contain exactly the header.
 struct Raw<'w> {
     out: &'w mut dyn Write,
     is_past_header: bool,

@@ -102,7 +102,7 @@ fn a_killed_command_leaves_a_complete_new_file_or_none() {
 }
 
 #[test]
-fn a_killed_explode_over_an_exploded_file_leaves_the_old_or_the_new_file() {
+fn killing_explode_while_it_replaces_a_file_leaves_the_old_or_the_new_file() {
     let folder = folder();
     let values = |file: &str| {
         ["/a", "/b"].map(|pointer| stdout(&folder.done(&["get", file, pointer, "--slice", "-1"])))

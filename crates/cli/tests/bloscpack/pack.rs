@@ -21,7 +21,7 @@ fn pack_and_unpack_choose_default_output_names() {
 }
 
 #[test]
-fn options_of_pack_set_the_header_codecs_and_metadata() {
+fn pack_applies_its_options_to_the_header_codecs_and_metadata() {
     let folder = Folder::new();
     folder.write("a", numbers(3000));
     folder.write("m.json", r#"{"unit": "K", "list": [1, 2.5, null]}"#);
@@ -58,7 +58,7 @@ fn options_of_pack_set_the_header_codecs_and_metadata() {
 }
 
 #[test]
-fn invalid_options_of_pack_leave_no_file() {
+fn pack_with_invalid_options_leaves_no_file() {
     let folder = Folder::new();
     folder.write("a", "data");
     folder.write("bad.json", "{nope");
@@ -169,7 +169,7 @@ fn an_empty_file_is_packed_as_one_empty_chunk() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn files_that_report_no_size_are_read_to_their_end() {
+fn files_that_report_no_size_are_read_to_the_end() {
     let source = "/proc/filesystems";
     let data = std::fs::read(source).unwrap();
     assert!(std::fs::metadata(source).unwrap().len() == 0 && !data.is_empty());
@@ -269,7 +269,7 @@ fn estimate_tries_all_codecs_and_shuffles() {
 
 #[test]
 #[cfg(unix)]
-fn named_pipes_are_packed_to_their_end() {
+fn packing_a_named_pipe_reads_it_to_the_end() {
     let folder = Folder::new();
     let made = std::process::Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap();
     assert!(made.success());

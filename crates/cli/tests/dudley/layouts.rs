@@ -308,7 +308,7 @@ fn the_number_of_printed_differences_is_limited() {
 }
 
 #[test]
-fn from_c_and_from_numpy_create_layouts() {
+fn layouts_are_created_from_c_structs_and_numpy_datatypes() {
     let folder = Folder::new();
     folder.write("p.h", "struct p { int id; double pos[3]; };\n");
     let output = folder.run(&["dudley", "from-c", "p.h"]);

@@ -141,7 +141,8 @@ fn the_number_of_listed_members_is_limited() {
     let output = folder.run(&arguments);
     assert_eq!(status(&output), 1);
     assert_eq!(stdout(&output).lines().count(), 1002);
-    let message = "scibin: only the first 1000 members are listed; see `--max-members`\n";
+    let message =
+        "scibin: only the first 1000 members are listed; `--max-members` raises the limit\n";
     assert_eq!(stderr(&output), message);
     let json = json_of(&folder.run(&[&arguments[..], &["--json"]].concat()));
     assert_eq!(json.as_array().unwrap().len(), 1001);
@@ -151,7 +152,7 @@ fn the_number_of_listed_members_is_limited() {
 }
 
 #[test]
-fn every_corpus_case_is_resolved_by_the_program() {
+fn resolve_prints_the_expected_rows_for_every_corpus_case() {
     let Some(corpus) = testdata::corpus() else { return };
     let text = std::fs::read_to_string(corpus.join("dudley/cases.json")).unwrap();
     let cases: Value = serde_json::from_str(&text).unwrap();

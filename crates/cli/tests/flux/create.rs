@@ -78,7 +78,7 @@ fn create_keeps_an_existing_archive_unless_overwrite_is_set() {
 }
 
 #[test]
-fn options_of_create_determine_the_archive_and_invalid_values_are_rejected() {
+fn create_applies_its_options_to_the_archive_and_rejects_invalid_values() {
     let folder = source();
     let create = |options: &[&str]| {
         let command = ["flux", "create", "-q", "-o", "o.json", "--overwrite", "-C", "src"];

@@ -28,7 +28,7 @@ fn convert_changes_an_array_to_a_dict_and_back() {
 }
 
 #[test]
-fn append_replaces_an_entry_and_keeps_the_order_of_the_others() {
+fn append_replaces_an_entry_and_keeps_the_order_of_the_other_entries() {
     let folder = archived();
     folder.write("src/a.txt", "new");
     let added = folder.done(&["flux", "append", "a.json", "-C", "src", "a.txt"]);
@@ -275,7 +275,7 @@ fn concurrent_creations_of_an_archive_lose_no_files_if_they_succeed() {
 }
 
 #[test]
-fn a_database_that_would_lose_blobs_is_rejected() {
+fn a_store_whose_database_deletes_blobs_on_insert_is_rejected() {
     let folder = archived();
     let database = rusqlite::Connection::open(folder.path("content.sqlite")).unwrap();
     let schema = "CREATE TABLE objects(hash BLOB PRIMARY KEY, size INT, object BLOB);

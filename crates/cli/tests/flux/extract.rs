@@ -48,7 +48,7 @@ fn an_archive_in_a_file_is_extracted_like_one_from_standard_input() {
 }
 
 #[test]
-fn options_of_extract_select_entries_resolve_conflicts_and_set_limits() {
+fn extract_options_select_entries_resolve_conflicts_and_set_limits() {
     let folder = stored();
     mkdir(&folder, "out");
     let extract = |options: &[&str]| {

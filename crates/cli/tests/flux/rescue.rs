@@ -246,7 +246,7 @@ fn a_fifo_is_rejected_as_state_or_store_without_blocking() {
 }
 
 #[test]
-fn a_database_that_computes_its_blobs_is_rejected_as_bad_data() {
+fn a_database_whose_blobs_are_computed_by_sql_is_rejected_as_bad_data() {
     let folder = Folder::new();
     let forever = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
     for (name, schema) in [

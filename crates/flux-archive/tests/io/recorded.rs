@@ -255,7 +255,7 @@ const FAULTS: &[(&str, &[&str], &str)] = &[
             "utf8-nul",
             "json-nul",
         ],
-        "cli: append_replaces_an_entry_and_keeps_the_order_of_the_others",
+        "cli: append_replaces_an_entry_and_keeps_the_order_of_the_other_entries",
     ),
     (
         "no path, link or digest is checked",
@@ -288,7 +288,7 @@ const FAULTS: &[(&str, &[&str], &str)] = &[
     (
         "--raw has no separators, -v goes to standard output",
         &[],
-        "cli: list_prints_json_and_raw_entries, options_of_create_determine_the_archive_and_invalid_values_are_rejected",
+        "cli: list_prints_json_and_raw_entries, create_applies_its_options_to_the_archive_and_rejects_invalid_values",
     ),
     ("messages are cut at 160 bytes", &[], "cli: long_messages_are_not_truncated"),
 ];

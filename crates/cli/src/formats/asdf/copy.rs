@@ -120,7 +120,8 @@ fn remark(path: &Path, file: &Asdf, output: Output) -> Verdict {
     if has_mismatch { Verdict::Found } else { Verdict::Fine }
 }
 
-/// Returns a writer for a copy in the same version of the standard as the file.
+/// Returns a writer for a copy of the file. The copy has the same version of the standard as the
+/// file, or the default version if the version of the file is unknown or cannot be written.
 fn writer<'a>(
     request: &CopyRequest,
     file: &'a Asdf,
@@ -152,8 +153,8 @@ fn relocated<'a>(
     }
 }
 
-/// Returns the version of the standard that a file uses, or `None` if this version cannot be
-/// written.
+/// Returns the version of the standard that a file states, or `None` if the file states no version
+/// or if this version cannot be written.
 fn standard(file: &Asdf) -> Option<asdf::tag::Version> {
     file.layout().standard_version.filter(|version| asdf::save::STANDARDS.contains(version))
 }

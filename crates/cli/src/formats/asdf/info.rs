@@ -185,7 +185,7 @@ fn write_arrays(out: &mut dyn Write, file: &Asdf) -> io::Result<()> {
         writeln!(out, "    {line}")?;
     }
     if total > MAX_ARRAYS {
-        let more = count(total - MAX_ARRAYS, "smaller array");
+        let more = count(total - MAX_ARRAYS, "more array");
         writeln!(out, "    ... ({more}; --json lists all)")?;
     }
     Ok(())

@@ -50,9 +50,9 @@ pub(crate) fn new(request: &New, output: Output) -> Result<Verdict, Failure> {
     Ok(Verdict::Fine)
 }
 
-/// Fails if the version of the standard does not support arrays of this type. Finds out by writing
-/// an empty array and discarding the output, so that the error is about this array rather than
-/// about the whole file.
+/// Fails if the version of the standard does not support arrays of this type. To check this, writes
+/// an empty array and discards the output, so that the error is about this array rather than about
+/// the whole file.
 fn check_datatype(array: &Array, pointer: &str, standard: Version) -> asdf::Result<()> {
     let mut tree = Tree::default();
     tree.set(pointer, Array::from_bytes(Vec::new(), array.datatype().clone(), &[0])?)?;

@@ -47,7 +47,7 @@ pub(super) fn estimate(command: &Estimate, output: Output) -> Result<Verdict, Fa
             let packed = pack_to_vec(&sample, &options).map_err(fail)?;
             let seconds = begin.elapsed().as_secs_f64();
             let ratio = ratio(sample.len() as u64, packed.len() as u64);
-            #[allow(clippy::cast_precision_loss, reason = "only two digits are printed")]
+            #[allow(clippy::cast_precision_loss, reason = "a measured speed need not be exact")]
             let speed = sample.len() as f64 / seconds;
             trials.push(Trial { compressor, shuffle, ratio, speed });
         }
@@ -76,7 +76,7 @@ impl Trial {
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "the sizes are positive, and only two digits are printed"
+        reason = "the values are not negative, and at most two decimals are printed"
     )]
     fn row(&self, len: u64) -> Vec<String> {
         let packed = if self.ratio > 0.0 { len as f64 / self.ratio } else { 0.0 };

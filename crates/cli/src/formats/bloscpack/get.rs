@@ -52,7 +52,8 @@ fn get_array(array: &Array<'_>, request: &GetRequest, output: Output) -> Result<
     Ok(Verdict::Fine)
 }
 
-/// Calls `body` with the type and shape of an array and the functions that write it.
+/// Calls `body` with the [`Elements`] of an array: its type, its shape, and the functions that
+/// write it.
 pub(super) fn with_elements<R>(
     array: &Array<'_>,
     options: &UnpackOptions<'_>,

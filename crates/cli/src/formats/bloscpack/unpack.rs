@@ -174,7 +174,7 @@ pub(super) fn decoding<'a>(threads: Threads) -> UnpackOptions<'a> {
     }
 }
 
-/// Returns the text of the metadata as stored in the file.
+/// Returns the decompressed text of the metadata, without reformatting it.
 fn metadata_text(file: &Reader, path: &Path) -> Result<Bytes, Failure> {
     match file.metadata() {
         Ok(Some(metadata)) => Ok(metadata.text().clone()),

@@ -28,8 +28,8 @@ use crate::output::{Output, Sink, count, one_line, text_out};
 /// `dump` shows at most this many errors in rows.
 const MAX_ERRORS: usize = 10;
 
-/// Opens the bytes of a file. If a change to the file was interrupted, the bytes are those from
-/// before the change.
+/// Opens a file for reading. If a change to the file was interrupted, its bytes are read as they
+/// were before the change.
 pub(super) fn source(path: &Path) -> Result<FileBytes, Failure> {
     let opened = if is_standard(path) {
         input::source(path).map(FileBytes::new)
@@ -77,8 +77,8 @@ fn options(described: &Described, output: Output) -> Result<OpenOptions, Failure
     Ok(OpenOptions::new().rules(rules.values(values)))
 }
 
-/// Returns `true` if the file is standard input and can be read in order, so that it need not be
-/// copied to a temporary file first.
+/// Returns `true` if the file is standard input, its layout is in another file, and its data can be
+/// read in order, so that it need not be copied to a temporary file first.
 fn is_in_order(path: &Path, described: &Described, options: &OpenOptions) -> bool {
     let is_apart = described.layout.as_ref().is_some_and(|layout| !is_standard(layout));
     is_standard(path) && is_apart && options.reads_in_order()
@@ -187,7 +187,8 @@ fn get_array(mut array: Array, request: &GetRequest, output: Output) -> Result<V
     Ok(Verdict::Fine)
 }
 
-/// Calls `body` with the type and shape of an array and the functions that write it.
+/// Calls `body` with the [`Elements`] of an array: its type, its shape, and the functions that
+/// write it.
 fn with_elements<R>(
     array: &Array,
     progress: &Progress,
@@ -355,8 +356,8 @@ fn dump_row(file: &File, row: Row, out: &mut dyn Write, json: bool) -> Result<()
     Ok(())
 }
 
-/// Writes JSON text, but escapes the control characters from U+007F to U+009F, as is done in the
-/// elements of arrays.
+/// Writes JSON text, but escapes the control characters from U+007F to U+009F, as in the elements
+/// of arrays.
 fn write_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
     for character in text.chars() {
         match u32::from(character) {

@@ -64,7 +64,7 @@ fn file(path: &Path) -> io::Result<fs::File> {
     if is_standard(path) { input::standard() } else { fs::File::open(path) }
 }
 
-/// Reads the bytes of a layout, or of standard input.
+/// Reads a layout from a file, or from standard input for "-". Fails if the layout is compressed.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     // Read more bytes than a layout can have, so that the parser rejects endless input as too long.

@@ -16,8 +16,9 @@ use crate::arguments::dudley::{self as arguments, Resolve};
 use crate::failure::Failure;
 use crate::output::{Output, count, one_line, write_json};
 
-/// The maximum total length in bytes of the paths listed with `--members`. A name may be as long as
-/// the layout, and is part of the path of each descendant.
+/// The maximum total length in bytes of the paths listed with `--members`. Without this limit, a
+/// short layout could produce gigabytes of output, because a long name is repeated in the path of
+/// every descendant.
 const MAX_LEN: usize = 1 << 27;
 
 pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Failure> {
@@ -83,7 +84,12 @@ fn resolve_to<'a>(
         failed.map_or(Ok(()), Err)?;
         if is_cut {
             let listed = count(command.max_members - left, "member");
-            output.say(&format_args!("only the first {listed} are listed; see `--max-members`"));
+            let reason = if rows.len > MAX_LEN {
+                "longer output is not supported"
+            } else {
+                "`--max-members` raises the limit"
+            };
+            output.say(&format_args!("only the first {listed} are listed; {reason}"));
             verdict = Verdict::Found;
         }
     } else {

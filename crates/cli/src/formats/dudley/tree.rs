@@ -23,7 +23,7 @@ pub(super) fn tree(path: &Path, output: Output) -> Result<Verdict, Failure> {
     Ok(Verdict::Fine)
 }
 
-/// Returns the outline of a layout in its JSON form.
+/// Returns the outline of a layout, computed from the JSON form of the layout.
 pub(super) fn outline(json: &Value) -> String {
     let mut text = String::new();
     let order = json["order"].as_str().map(|order| format!("  {order}")).unwrap_or_default();

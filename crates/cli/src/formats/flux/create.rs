@@ -1,4 +1,4 @@
-//! `scibin flux create` and `append`: archive files.
+//! `scibin flux create` and `append`: write files to a new or an existing archive.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -50,7 +50,8 @@ pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failur
             if command.append {
                 return add(target, collecting, &Reading::default(), output);
             }
-            let message = "another process has created the file in the meantime";
+            let message = "another process has created the file in the meantime; --overwrite \
+                           replaces it, --append adds to it";
             return Err(Failure::other(target.display(), message));
         }
         report

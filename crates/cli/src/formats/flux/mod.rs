@@ -111,7 +111,7 @@ fn summary(diagnostics: &[Diagnostic]) -> Vec<String> {
 }
 
 /// The diagnostics about untidy paths, such as `./a`: the first diagnostic as text, and the number
-/// of further ones.
+/// of further diagnostics.
 #[derive(Default)]
 struct Untidy(Option<(String, u64)>);
 

@@ -178,8 +178,8 @@ impl Source {
     }
 }
 
-/// Returns the document without its trailing commas, or `None` if it has none or if
-/// `--lenient-json` is not given.
+/// Returns the document without its trailing commas, or `None` if it contains no trailing commas or
+/// if `--lenient-json` is not given.
 fn repair(document: &[u8], reading: &Reading) -> Option<Vec<u8>> {
     match repair_commas(if reading.lenient_json { document } else { &[] }) {
         std::borrow::Cow::Owned(repaired) => Some(repaired),

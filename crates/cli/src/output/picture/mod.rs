@@ -81,7 +81,7 @@ pub(crate) fn write_png<E: From<io::Error>>(
     Ok(true)
 }
 
-/// How an array is drawn.
+/// The ways to draw an array.
 enum Drawing {
     Image { rows: u64, columns: u64 },
     Curve { len: u64 },
