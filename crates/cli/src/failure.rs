@@ -14,8 +14,8 @@ use crate::input::head;
 use crate::output::file::is_standard;
 use crate::output::{Output, show_text};
 
-/// The failure of a command. It is printed on one line: the subject, which is usually a file, and
-/// the error message.
+/// The failure of a command. Unless it consists of errors in a layout, it is printed on one line:
+/// the subject, which is usually a file, and the error message.
 #[derive(Debug)]
 pub(crate) struct Failure {
     subject: String,

@@ -128,12 +128,12 @@ fn truth(value: bool) -> String {
     if value { "True" } else { "False" }.to_owned()
 }
 
-/// Formats a size in its largest unit, with at most two decimals, and in bytes.
+/// Formats a size like [`pretty`], followed by the number of bytes in parentheses.
 pub(super) fn double_pretty(bytes: u64) -> String {
     format!("{} ({bytes}B)", pretty(bytes))
 }
 
-/// Formats a size in its largest unit, with at most two decimals.
+/// Formats a size in the largest unit that does not exceed it, with at most two decimals.
 pub(super) fn pretty(bytes: u64) -> String {
     const UNITS: [(&str, u32); 5] = [("T", 40), ("G", 30), ("M", 20), ("K", 10), ("B", 0)];
     let unit = UNITS.into_iter().find(|&(_, shift)| bytes >> shift > 0);

@@ -180,7 +180,7 @@ fn a_closed_pipe_is_not_a_failure_of_dudley_commands() {
 }
 
 #[test]
-fn failures_of_dudley_commands_cause_status_2() {
+fn unreadable_files_and_invalid_arguments_cause_status_2() {
     let folder = folder();
     folder.write("run.bd", 3_i64.to_le_bytes());
     for arguments in [
@@ -299,7 +299,8 @@ fn the_number_of_printed_differences_is_limited() {
     assert_eq!(stdout(&output).lines().count(), 2 + 1000 + 2);
     let message = stderr(&output);
     assert!(message.starts_with("scibin: only the first 1000 of "), "{message}");
-    assert!(message.ends_with(" differences are printed; see `--max-changes`\n"), "{message}");
+    let end = " differences are printed; `--max-changes` raises the limit\n";
+    assert!(message.ends_with(end), "{message}");
     let json = json_of(&folder.run(&[&arguments[..], &["--json", "--max-changes", "7"]].concat()));
     assert_eq!(json["changes"].as_array().unwrap().len(), 7);
     assert!(json["more"].as_u64().unwrap() > 1000, "{}", json["more"]);

@@ -55,7 +55,8 @@ fn text(blocks: &[Block<'_>]) -> String {
     table(&rows, &[true, true, false, true, true, true, false])
 }
 
-/// Returns a block header as a JSON object, whose keys are the names of the fields in the standard.
+/// Returns the index, the offset and the header of a block as a JSON object. Header fields have the
+/// same names as in the standard. If the header is damaged, the object contains the error instead.
 pub(crate) fn block_json(block: &Block<'_>) -> Value {
     let mut value = json!({"index": block.index(), "offset": block.offset()});
     let fields = match block.header() {

@@ -66,7 +66,7 @@ fn compare(command: &Diff, output: Output) -> Result<Verdict, Failure> {
     super::remark(after, &files[1], output);
     if more > 0 {
         output.remark(&format_args!(
-            "only the first {max_changes} of {count} differences are printed; see `--max-changes`"
+            "only the first {max_changes} of {count} differences are printed; `--max-changes` raises the limit"
         ));
     }
     compared.map_err(|error| Failure::asdf(Path::new(&names.join(", ")), error))?;

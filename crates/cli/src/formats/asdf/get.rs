@@ -129,7 +129,7 @@ fn write_table(
     Ok(())
 }
 
-/// Returns those rows of an array that the file contains, and a message if any rows are missing.
+/// Returns the rows of an array that the file contains, and a message if any rows are missing.
 fn available<'a>(array: &NdArray<'a>) -> asdf::Result<(NdArray<'a>, Option<String>)> {
     let rows = array.available()?;
     let count = array.shape().first().copied().unwrap_or(1);
@@ -157,7 +157,7 @@ fn write_array(
     if array.is_masked() && matches!(form, Form::Npy | Form::Raw) {
         let file = request.file.display();
         output.remark(&format_args!(
-            "{file}: masked elements were written as well, because .npy does not support masks"
+            "{file}: masked elements were written as well, because this form does not support masks"
         ));
     }
     Ok(())

@@ -12,7 +12,7 @@ use asdf::yaml::{NodeId, NodeKind};
 
 use crate::output::{count, one_line};
 
-/// The maximum number of characters of a key, a scalar or a tag. Longer text is shortened.
+/// The maximum length of a key, a scalar or a tag in characters. Longer text is shortened.
 const MAX_TEXT: usize = 60;
 
 /// The maximum number of omitted lines to count. If more lines are omitted, the outline says "more
@@ -127,7 +127,8 @@ fn break_off(out: &mut dyn Write, walk: &mut Walk<'_>, line: &Line<'_>) -> io::R
     Ok(())
 }
 
-/// Returns the number of lines at each level of the outline, and the number of arrays on all levels.
+/// Returns the number of lines at each level of the outline, and the number of arrays on all
+/// levels. Stops counting when more than [`MAX_COUNT`] lines would be omitted.
 fn count_levels(root: Node<'_>, extent: Extent) -> (Vec<u64>, u64) {
     let mut levels = Vec::new();
     let (mut total, mut arrays) = (0, 0);
@@ -224,8 +225,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Continues with the children of the node on a line, if the node is a container whose children
-    /// have not been shown yet.
+    /// Continues with the children of the node on a line, if the node is a mapping or a list, but
+    /// not an array, and if its children have not been shown yet.
     fn descend(&mut self, line: &Line<'a>) {
         if is_plain(line.node) || line.node.is_ndarray() || !self.seen.insert(line.node.id()) {
             return;
@@ -241,7 +242,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns the children of a container, or `None` if the line of the container shows all of them.
+/// Returns the children of a node that are shown on lines of their own. Returns `None` for a
+/// scalar, and for a list of scalars, whose first items are shown on the line of the list.
 fn children<'a>(node: Node<'a>, prefix: &str, arrays_first: bool) -> Option<Children<'a>> {
     let iter: Box<dyn Iterator<Item = (String, Node<'a>)> + 'a> = match node.kind() {
         NodeKind::Mapping => Box::new(entries(node, arrays_first)),
@@ -300,7 +302,8 @@ fn summary(node: Node<'_>, seen: &HashSet<NodeId>) -> String {
     }
 }
 
-/// Shortens a tag, such as `tag:stsci.edu:asdf/core/ndarray-1.1.0` to `core/ndarray-1.1.0`.
+/// Shortens a tag: for example, `tag:stsci.edu:asdf/core/ndarray-1.1.0` becomes
+/// `!core/ndarray-1.1.0`.
 fn short_tag(tag: &str) -> String {
     let short = tag.rsplit_once("asdf/").map_or(tag, |(_, name)| name);
     format!("!{}", cut(short.trim_start_matches('!'), false))

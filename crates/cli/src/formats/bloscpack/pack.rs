@@ -24,7 +24,7 @@ use crate::output::{Output, print_json, size};
 pub(crate) struct Packed {
     /// Size of the data in bytes.
     pub(crate) plain: u64,
-    /// Length of the packed file in bytes.
+    /// Length of the packed file in bytes, or 0 if it was written to standard output.
     pub(crate) stored: u64,
 }
 
@@ -93,8 +93,8 @@ pub(crate) fn pack(command: &Pack, target: &Path, output: Output) -> Result<Pack
         }
         (Input::Pipe(mut pipe), true) => {
             output.remark(
-                &"the length of the input is unknown and standard output is not seekable, so the \
-                  original program will treat the packed file as empty",
+                &"the header is written before the length of the input is known, so the original \
+                  program will treat the packed file as empty",
             );
             let body = |out: &mut dyn Write| {
                 let mut writer = StreamWriter::new(out, &options)?;
@@ -135,8 +135,8 @@ impl Input {
         Self::of_file(plain_source(path)?, is_npy && !command.raw, command, options)
     }
 
-    /// Opens a pipe. Recognises a `.npy` file by its first bytes, and treats anything else as plain
-    /// bytes.
+    /// Opens a pipe. Recognises a `.npy` file by its first bytes, unless `--raw` is given, and
+    /// treats anything else as plain bytes.
     fn of_pipe(
         mut pipe: impl Read + 'static,
         command: &Pack,
@@ -163,7 +163,7 @@ impl Input {
         let (range, options) = if is_npy {
             let (array, range) = ArrayInfo::from_npy(&source).map_err(fail)?;
             let options = options.array(&array).map_err(fail)?;
-            // A typesize from the command line takes precedence over that of the array.
+            // A typesize from the command line takes precedence over the element size of the array.
             let typesize = command.compression.typesize.map(u32::from);
             (range, typesize.into_iter().fold(options, WriteOptions::typesize))
         } else {

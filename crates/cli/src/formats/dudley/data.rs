@@ -25,7 +25,7 @@ use crate::output::print::Elements;
 use crate::output::progress::Progress;
 use crate::output::{Output, Sink, count, one_line, text_out};
 
-/// `dump` shows at most this many errors in rows.
+/// The maximum number of unreadable rows for which `dump` prints the error.
 const MAX_ERRORS: usize = 10;
 
 /// Opens a file for reading. If a change to the file was interrupted, its bytes are read as they

@@ -47,7 +47,7 @@ pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
     if more > 0 && (output.json || !output.quiet) {
         let all = changes.len();
         output.say(&format_args!(
-            "only the first {max_changes} of {all} differences are printed; see `--max-changes`"
+            "only the first {max_changes} of {all} differences are printed; `--max-changes` raises the limit"
         ));
     }
     let is_same = changes.is_empty() && !comparison.is_partial();

@@ -16,7 +16,7 @@ use crate::arguments::dudley::{Locate, Order};
 use crate::failure::{Failure, name};
 use crate::output::{Output, count, one_line, write_json};
 
-/// The maximum number of files whose errors are shown.
+/// The maximum number of files for which errors in locating the array are shown.
 const MAX_ERRORS: usize = 10;
 
 pub(super) fn locate(command: &Locate, output: Output) -> Result<Verdict, Failure> {
@@ -41,7 +41,7 @@ fn order(command: &Locate) -> Option<dudley::Order> {
     })
 }
 
-/// Locates the array in each file, with the parameters that the file contains.
+/// Locates the array in each file, using the parameters stored in the file.
 fn of_files(
     command: &Locate,
     layout: Layout,

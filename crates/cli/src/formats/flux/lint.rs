@@ -15,8 +15,8 @@ use crate::interrupt::Spool;
 use crate::output::file as output_file;
 use crate::output::{Output, Sink, count, write_found, write_json};
 
-/// The maximum number of diagnostics printed. A large archive may have several diagnostics for
-/// every entry.
+/// The maximum number of diagnostics, after which linting fails. A large archive may have several
+/// diagnostics for every entry.
 const MAX_DIAGNOSTICS: u64 = 1 << 20;
 
 pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
@@ -42,7 +42,7 @@ pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
     let in_place = command.output.is_none();
     let form = match source.form(in_place)? {
         Form::Dict => Form::Dict,
-        // RFC 37 does not allow consecutive objects.
+        // Convert consecutive objects to an array, because RFC 37 does not allow them.
         Form::Array | Form::Objects => Form::Array,
     };
     if !in_place {
