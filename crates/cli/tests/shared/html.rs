@@ -55,7 +55,7 @@ fn keys_and_values_in_html_reports_are_escaped() {
 }
 
 #[test]
-fn html_reports_of_every_format_contain_damage() {
+fn html_reports_show_the_content_and_the_damage_of_files() {
     let folder = files();
     for (file, expected) in [
         ("good.blp", "<th>chunks</th>"),
