@@ -3,12 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-/// The time for which a short task is repeated before it is measured, so that the processor's clock
+/// Minimum time for which a task is repeated before it is measured, so that the processor's clock
 /// rate has risen.
 const WARM_UP: Duration = Duration::from_millis(100);
 
-/// Runs a task several times, and prints the times as JSON. A task that should run once is run
-/// twice.
+/// Runs a task `repetitions` times, but at least twice, and prints the times and the peak memory as
+/// JSON.
 pub(crate) fn measure(
     repetitions: usize,
     task: impl FnMut() -> Result<(), Box<dyn std::error::Error>>,
@@ -16,8 +16,8 @@ pub(crate) fn measure(
     measure_and_clean(repetitions, task, || Ok(()))
 }
 
-/// Like `measure`, but for a task that writes a file. The file is removed each time; otherwise, the
-/// system would begin to write the files to disk, and later tasks would wait for that.
+/// Like `measure`, but for a task that writes the file at `path`. The file is removed after each
+/// run; otherwise, the system would begin to write it to disk, and later runs would wait for that.
 pub(crate) fn measure_writing(
     repetitions: usize,
     path: &str,
@@ -48,8 +48,8 @@ fn measure_and_clean(
     Ok(())
 }
 
-/// Returns the CPU time of the process so far, according to the kernel, or the wall time if the
-/// kernel does not report it.
+/// Returns the CPU time of the process so far according to the kernel, or the wall-clock time if
+/// the kernel does not report it.
 fn cpu_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();

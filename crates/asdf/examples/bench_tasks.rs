@@ -43,8 +43,8 @@ fn main() -> Outcome {
     })
 }
 
-/// Parses a tree of about `count` nodes. First prints a line with the number of nodes, and the
-/// number of bytes of memory that the document takes.
+/// Parses a tree of about `count` nodes. First prints the number of nodes, and by how many bytes
+/// the resident memory grows, as JSON.
 fn nodes(count: usize, repetitions: usize) -> Outcome {
     let text = tree_text(count);
     let options = ParseOptions::default();
@@ -61,8 +61,8 @@ fn nodes(count: usize, repetitions: usize) -> Outcome {
     })
 }
 
-/// Returns the text of a tree like the one in the task `tree_10000_nodes`: each group contains 25 entries of
-/// five nodes.
+/// Returns the text of a tree like the one in the task `tree_10000_nodes`: each group contains 25
+/// entries of five nodes.
 fn tree_text(count: usize) -> String {
     let mut text = "%YAML 1.1\n---\n".to_owned();
     for group in 0..count.div_ceil(127) {
@@ -75,15 +75,16 @@ fn tree_text(count: usize) -> String {
     text
 }
 
-/// Returns options for opening files. Checksums are not verified, like by the reference implementation, unless
-/// the name of the task begins with `checked_`.
+/// Returns options for opening files. As in the reference implementation, checksums are not
+/// verified by default, but only if the name of the task begins with `checked_`.
 fn options(task: &str) -> OpenOptions {
     let is_checked = task.starts_with("checked_");
     OpenOptions::new().verify(if is_checked { Verify::OnRead } else { Verify::Never })
 }
 
-/// Opens the file for strided and complex reads, which are timed on an open, memory-mapped file, as
-/// for the reference implementation. Returns `None` for other tasks.
+/// Opens the file of a task with strided or complex arrays, as a memory map if possible. As for the
+/// reference implementation, opening the file is not part of the measured time. Returns `None` for
+/// other tasks.
 fn prepared_view(task: &str, path: &str) -> Result<Option<Asdf>, asdf::Error> {
     if task.starts_with("strided_") || task.starts_with("complex_") {
         let options = options(task);
@@ -95,8 +96,8 @@ fn prepared_view(task: &str, path: &str) -> Result<Option<Asdf>, asdf::Error> {
     }
 }
 
-/// Returns a writer for the content of a file. The arrays are in memory, and the name of the task
-/// determines the compression.
+/// Returns a writer for the content of a file. The arrays are read into memory first, and the name
+/// of the task determines the compression.
 fn prepared_writer(task: &str, path: &str) -> Result<Writer<'static>, asdf::Error> {
     let file = options(task).open(path)?;
     let mut tree = Tree::from_file(&file, 0)?;

@@ -1,4 +1,5 @@
-//! Prints an array's shape and datatype, and the largest element of a tile: `read_array FILE POINTER`.
+//! Prints an array's shape and datatype, and the largest element of a tile:
+//! `read_array FILE POINTER`.
 
 use asdf::Asdf;
 use asdf::ndarray::Slice;
@@ -14,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let array = file.tree()?.pointer(&pointer)?.ndarray()?;
     println!("{} {:?}", array.datatype(), array.shape());
-    // Slice the first ten rows of every other column. Only their bytes are read.
+    // Read every other column of the first ten rows. The other rows of a large file are not read.
     let tile = array.slice(&Slice::parse("0:10,::2")?)?.read::<f32>()?;
     println!(
         "largest of the {} elements in the tile: {}",

@@ -12,8 +12,7 @@ use tempfile::TempDir;
 
 use super::{bytes_of, node};
 
-/// Creates a folder with the file `main.asdf`, whose array `/a` is in the external file with the
-/// given name.
+/// Creates a folder with the file `main.asdf`. Its array `/a` refers to the external file `name`.
 fn folder(name: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     write_main(folder.path(), name);
@@ -26,7 +25,7 @@ fn write_main(folder: &Path, name: &str) {
     fs::write(folder.join("main.asdf"), bytes).unwrap();
 }
 
-/// Creates a file with one block and no tree.
+/// Returns the bytes of a file with one block and no tree.
 fn exploded(data: &[u8]) -> Vec<u8> {
     let mut bytes = b"#ASDF 1.0.0\n".to_vec();
     bytes.extend(super::block(*b"\0\0\0\0", data, data.len()));
@@ -38,7 +37,7 @@ fn read(folder: &Path, external: External) -> Result<Vec<u8>> {
     node(&file, "/a").ndarray().and_then(|array: NdArray<'_>| array.read::<u8>())
 }
 
-/// Returns the error from opening the external file.
+/// Returns the error from reading the array in the external file.
 fn refused(folder: &Path, external: External) -> ReferenceError {
     let error = read(folder, external).unwrap_err();
     let ErrorKind::Array { kind: ArrayError::Data(inner), .. } = error.kind() else {
@@ -109,7 +108,7 @@ fn a_uri_that_leads_out_of_the_folder_is_forbidden() {
 }
 
 #[test]
-fn a_file_outside_the_folder_of_the_policy_is_forbidden() {
+fn deny_forbids_all_external_files_and_root_only_files_outside_its_folder() {
     let folder = folder("x.asdf");
     fs::write(folder.path().join("x.asdf"), exploded(&[1, 2])).unwrap();
     let elsewhere = TempDir::new().unwrap();
@@ -157,7 +156,7 @@ fn a_file_without_a_path_needs_a_resolver_for_external_files() {
 }
 
 #[test]
-fn opening_more_external_files_than_the_limit_fails() {
+fn opening_more_external_files_than_the_limit_allows_fails() {
     let folder = TempDir::new().unwrap();
     let mut tree = String::new();
     for i in 0..65 {

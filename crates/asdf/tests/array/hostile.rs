@@ -1,4 +1,5 @@
-//! Numbers that no honest file contains. They must cause errors quickly, without allocating memory.
+//! Arrays with hostile shapes, offsets and strides, which must cause errors quickly and without
+//! allocating memory.
 
 use asdf::ndarray::{ByteOrder, Order};
 use asdf::{Asdf, ErrorKind, OpenOptions};
@@ -44,7 +45,7 @@ fn offsets_and_strides_that_lead_outside_the_block_are_rejected() {
 }
 
 #[test]
-fn reading_an_overlapping_view_respects_the_limits() {
+fn reading_an_array_with_overlapping_elements_respects_the_limits() {
     let tree =
         a("datatype: int8, byteorder: big, shape: [1099511627776, 1048576], strides: [0, 0]");
     let file = file(&tree, &[&[7]]);
@@ -67,12 +68,12 @@ fn reading_an_overlapping_view_respects_the_limits() {
 }
 
 #[test]
-fn reading_respects_the_limit_on_buffers_but_a_view_needs_no_buffer() {
+fn reading_respects_the_allocation_limit_but_a_borrowed_view_allocates_nothing() {
     let bytes = bytes_of(&a("datatype: int8, byteorder: big, shape: [100]"), &[&[0; 100]]);
     let limits = Limits::default().max_alloc(99);
     let file = OpenOptions::new().limits(limits).from_bytes(bytes).unwrap();
     assert!(matches!(array(&file, "/a").read::<i8>().unwrap_err().kind(), ErrorKind::Limit { .. }));
-    // Data that is only borrowed needs no buffer.
+    // A borrowed view allocates no buffer.
     assert_eq!(array(&file, "/a").view::<i8>().unwrap().len(), 100);
 }
 
@@ -89,7 +90,7 @@ fn opening_an_array_of_huge_elements_allocates_no_memory() {
 }
 
 #[test]
-fn elements_without_bytes_count_towards_the_limit() {
+fn elements_of_zero_bytes_count_towards_the_limit() {
     let file = file(&a("datatype: [ascii, 0], byteorder: big, shape: [1099511627776]"), &[&[]]);
     assert!(matches!(array(&file, "/a").strings().unwrap_err().kind(), ErrorKind::Limit { .. }));
     assert_eq!(array(&file, "/a").read::<u8>().unwrap(), [0; 0]);

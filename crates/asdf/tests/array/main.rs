@@ -1,4 +1,4 @@
-//! Reading the arrays, references and metadata of whole files.
+//! Reading arrays, references and metadata from files.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 #![allow(clippy::format_push_string, reason = "texts of many lines, built once")]
 #![allow(clippy::float_cmp, reason = "the values are stored and read, not computed")]
@@ -45,7 +45,8 @@ fn file(tree: &str, blocks: &[&[u8]]) -> Asdf {
     Asdf::from_bytes(bytes_of(tree, blocks)).unwrap()
 }
 
-/// Opens a file from a source that is not in memory. Also returns the log of the reads.
+/// Opens a file from a source that is not in memory. Also returns a log of the ranges that were
+/// read.
 fn unmapped(bytes: Vec<u8>) -> (Asdf, Arc<ReadLog<Bytes>>) {
     let source = Arc::new(ReadLog::new(Bytes::from(bytes)));
     (OpenOptions::new().from_source(source.clone()).unwrap(), source)

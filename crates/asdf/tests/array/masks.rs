@@ -1,4 +1,4 @@
-//! Masks of arrays.
+//! Reading the masks of arrays.
 
 use super::{a, array, file, refusal};
 
@@ -35,7 +35,7 @@ fn a_mask_value_is_converted_to_the_type_of_the_array() {
 }
 
 #[test]
-fn a_complex_mask_value_must_match_in_both_parts() {
+fn a_complex_mask_value_must_match_the_real_and_imaginary_parts() {
     let data = [1.0_f64, 2.0, 1.0, 0.0, f64::NAN, 0.0].map(f64::to_le_bytes).concat();
     let with = |value: &str| {
         let keys = "datatype: complex128, byteorder: little, shape: [3]";
@@ -68,7 +68,7 @@ fn slicing_an_array_slices_its_mask() {
 }
 
 #[test]
-fn the_mask_of_a_record_masks_all_elements_of_its_fields() {
+fn masking_a_record_masks_every_element_of_its_fields() {
     let tree =
         a("datatype: [{name: x, datatype: uint8, shape: [2]}], byteorder: big, shape: [2], \
                   mask: [0, 1]");
@@ -93,7 +93,7 @@ fn the_mask_of_a_mask_is_ignored() {
 }
 
 #[test]
-fn a_mask_that_does_not_fit_the_array_is_an_error() {
+fn a_mask_of_the_wrong_shape_or_type_is_an_error() {
     let keys = "datatype: uint8, byteorder: big, shape: [3]";
     for mask in ["[1, 0]", "[[1, 0, 1]]", "text", "[a, b, c]", "{data: x}"] {
         refusal(&file(&a(&format!("{keys}, mask: {mask}")), &[&[0; 3]]));

@@ -1,4 +1,4 @@
-//! Slices and fields of arrays.
+//! Reading slices and fields of arrays.
 
 use asdf::ndarray::{ByteOrder, Order, Slice};
 use proptest::prelude::*;
@@ -56,8 +56,8 @@ fn a_field_of_a_record_array_can_be_read_as_an_array() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// A slice of an array must have the same bytes as the slice of a copy of its data, both if the
-    /// file is in memory and if it is read from a source.
+    /// A slice of an array must have the same bytes as a slice of a copy of the array, whether the
+    /// file is in memory or is read from a source.
     #[test]
     fn reading_a_slice_equals_slicing_a_copy_of_the_array(
         shape in proptest::collection::vec(1..7_usize, 1..4),

@@ -82,7 +82,7 @@ fn reading_elements_as_a_type_other_than_their_own_is_an_error() {
 }
 
 #[test]
-fn reading_into_a_buffer_of_another_length_is_an_error() {
+fn reading_into_a_buffer_of_the_wrong_length_is_an_error() {
     let file = file(&a("datatype: int8, byteorder: big, shape: [2]"), &[&[0, 1]]);
     let error = array(&file, "/a").read_into(&mut [0_i8; 3]).unwrap_err();
     let ArrayError::BufferSize { want: 2, got: 3 } = (match error.kind() {
@@ -226,7 +226,7 @@ fn an_npy_file_is_written_in_pieces_of_bounded_size() {
 }
 
 #[test]
-fn the_source_of_an_array_is_the_location_of_its_elements() {
+fn an_array_reports_whether_its_elements_are_in_a_block_or_inline() {
     let tree = "a: !core/ndarray-1.1.0 {source: -2, datatype: int8, byteorder: big, shape: [1]}\n\
                 b: [1]\n";
     let file = file(tree, &[&[5], &[6]]);
@@ -259,7 +259,7 @@ fn an_array_in_a_streamed_block_has_all_complete_rows() {
 }
 
 #[test]
-fn the_open_dimension_depends_on_the_offset_and_the_stride() {
+fn the_length_of_an_open_dimension_depends_on_the_offset_and_the_stride() {
     let data: Vec<u8> = (0..64).collect();
     let rows = |keys: &str| {
         let tree = a(&format!("datatype: uint8, byteorder: big, shape: ['*'], {keys}"));

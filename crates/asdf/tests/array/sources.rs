@@ -10,8 +10,8 @@ use asdf::{Asdf, ErrorKind, OpenOptions, Result, Verify};
 use binio::source::{ReadLog, Stream};
 use binio::{Bytes, FileSource, ReadAt};
 
-/// Number of elements of an array. The arrays are larger than one read, so that the blocks in the
-/// middle must be requested.
+/// Number of elements per array. Each array is larger than the ranges that are read when a file is
+/// opened, so the blocks in the middle of the file must be read later.
 const LEN: usize = 300_000;
 
 /// Returns a file with three blocks: a plain array, a compressed array, and text. The tree refers
@@ -35,7 +35,7 @@ fn bytes() -> Vec<u8> {
     bytes
 }
 
-/// A sample of everything that can be read from the file.
+/// The content read from the file: some elements of each array, and the tree as JSON.
 struct Content {
     plain: Vec<u16>,
     zlib: Vec<u16>,
@@ -60,7 +60,7 @@ fn read(file: &Asdf) -> Result<Content> {
 
 fn check(file: &Asdf) {
     let Content { plain, zlib, text, json } = read(file).unwrap();
-    // Each number is its own index, modulo 2^16.
+    // Each element equals its index modulo 2^16.
     assert_eq!(plain, [4464, 8928, 13392]);
     assert_eq!(zlib, plain);
     assert_eq!(text, ["one", "two"]);

@@ -86,8 +86,8 @@ fn is_checksum_error(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Block { index: 0, kind: BlockError::Checksum { .. } })
 }
 
-/// Calls a function for each damaged block, once with a file in memory and once with a file read
-/// from a source. The function can open the file more than once.
+/// Calls `check` for each damaged block, with the name of the compression and a function that opens
+/// the file: once from memory, and once from a source.
 fn for_each_file(verify: Verify, check: impl Fn(&str, &dyn Fn() -> Asdf)) {
     for (compression, block) in damaged_blocks() {
         let bytes = [bytes_of(TREE, &[]), block].concat();
@@ -98,8 +98,8 @@ fn for_each_file(verify: Verify, check: impl Fn(&str, &dyn Fn() -> Asdf)) {
     }
 }
 
-/// Reads the arrays of the file in every way, including slices, and calls a function with the name
-/// and the result of each read.
+/// Reads the arrays of a file in every way, and also slices of the array `/numbers`. Calls `check`
+/// with the name and the result of each read.
 fn for_each_read(open: &dyn Fn() -> Asdf, check: impl Fn(&str, Result<()>)) {
     let column = Slice::parse(":, 1").unwrap();
     for (name, read) in READS {
@@ -147,7 +147,7 @@ fn after_a_checksum_mismatch_every_later_read_fails_too() {
     });
 }
 
-/// Ways of reading all elements of an array into new memory or a buffer.
+/// Ways of reading all elements of an array into new memory or into a buffer.
 const READS_AT_ONCE: [&str; 5] =
     ["read", "read_into", "read_bytes", "read_bytes_into", "to_ndarray"];
 
@@ -166,7 +166,7 @@ fn an_entire_array_is_verified_in_the_pass_that_reads_it() {
         source.clear();
         read(&array).unwrap();
         let len: u64 = source.ranges().iter().map(|range| range.end - range.start).sum();
-        // At most the bytes that were read with the head when the file was opened are missing.
+        // Up to 64 KiB of the data was already read when the file was opened.
         let once = data.len() as u64 - (64 << 10)..=data.len() as u64;
         if READS_AT_ONCE.contains(name) {
             assert!(once.contains(&len), "{name}: {len}");

@@ -1,4 +1,4 @@
-//! Aliases, anchors and merge keys.
+//! Editing trees with aliases, anchors and merge keys.
 
 use crate::{Remove, Rename, Set, check, edited};
 
@@ -39,17 +39,17 @@ fn a_moved_block_node_keeps_its_comments_and_is_reindented() {
             "b:\n  c:\n    d: 1\n  e: &x\n    k: 1\n    l: |\n      t\n\n      u\n",
         )],
     );
-    // A list that begins in the column of its key cannot begin there after a dash.
+    // A list may begin in the column of its key, but after a dash it must be indented.
     let list = "a: &x\n- 1\n- k: 2\nb:\n- *x\n";
     let after = edited(list, Remove("/a")).unwrap();
     assert_eq!(after, "b:\n- &x\n  - 1\n  - k: 2\n");
 }
 
 #[test]
-fn a_block_node_that_moves_into_brackets_is_rewritten() {
+fn a_block_node_that_moves_into_brackets_is_rewritten_in_flow_style() {
     let text = "a: &x\n  k: 1\n  l: [2]\nb: {c: *x}\n";
     check(text, &[(Remove("/a"), "b: {c: &x {k: 1, l: [2]}}\n")]);
-    // A null without text in a block collection must be written as `null` inside brackets.
+    // In block style, a null may have no text, but inside brackets it must be written as `null`.
     let text = "a:\n- &x\n  k:\n  l: 1\nb: {c: *x}\n";
     check(text, &[(Set("/a", "7"), "a: 7\nb: {c: &x {k: null, l: 1}}\n")]);
 }
@@ -62,13 +62,13 @@ fn anchors_inside_a_moved_node_are_defined_once_before_their_aliases() {
     check(text, &[(Set("/a", "0"), "a: 0\nb: &y [&x {p: 1}]\nc: *x\n")]);
     let text = "a: {p: &y [1], q: &x [*y]}\nc: *x\n";
     check(text, &[(Set("/a", "0"), "a: 0\nc: &x [&y [1]]\n")]);
-    // A node that contains itself.
+    // Move a node that contains itself.
     let text = "a: &x [*x, 1]\nb: *x\n";
     check(text, &[(Remove("/a"), "b: &x [*x, 1]\n")]);
 }
 
 #[test]
-fn renaming_a_key_with_an_anchor_or_alias_keeps_its_other_uses() {
+fn renaming_a_key_with_an_anchor_or_alias_keeps_other_uses_of_the_anchor() {
     check("&k key: 1\nb: *k\n", &[(Rename("/key", "new"), "new: 1\nb: &k key\n")]);
     check("a: &k key\n*k : 1\n", &[(Rename("/key", "new"), "a: &k key\nnew : 1\n")]);
     check("a: &k key\n*k : 1\n", &[(Remove("/a"), "&k key : 1\n")]);

@@ -1,4 +1,4 @@
-//! A change that is interrupted at any point leaves either the old file or the new one.
+//! A change interrupted at any point leaves either the old file or the new one.
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -57,7 +57,8 @@ fn edits() -> [(Edit, Method); 4] {
     ]
 }
 
-/// Returns the changed file, the number of disk operations, and the method of the change.
+/// Applies an edit in place to a file in memory. Returns the new file, the number of disk
+/// operations, and the method by which the file was changed.
 fn changed(before: &[u8], edit: Edit) -> (Vec<u8>, usize, Method) {
     let mut editor = editor(before);
     edit(&mut editor).unwrap();
@@ -108,7 +109,7 @@ fn a_power_cut_at_any_operation_leaves_the_old_or_the_new_file() {
                 if is_torn {
                     continue;
                 }
-                // The content that our readers see.
+                // Determine the content that a reader sees.
                 let file = left.file_bytes().to_vec();
                 let seen = match left.journal_bytes().map(<[u8]>::to_vec) {
                     Some(journal) => Journaled::new(file.clone(), journal).unwrap(),
@@ -124,7 +125,7 @@ fn a_power_cut_at_any_operation_leaves_the_old_or_the_new_file() {
                     .to_vec()
                 });
                 assert!(seen == before || seen == after, "{count} of {operations}");
-                // The content after the next writer has rolled back the change.
+                // The next writer rolls back the change.
                 journal::undo(&mut left).unwrap();
                 assert!(left.file_bytes() == before || left.file_bytes() == after);
             }
@@ -150,7 +151,8 @@ fn a_journaled_change_writes_only_the_differing_bytes() {
     assert!(written < 40_000, "{written} of {}", before.len());
 }
 
-/// This is not a test. It runs in the process that another test kills.
+/// Does nothing unless another test runs it in a process of its own, which changes a file until it
+/// is killed.
 #[test]
 fn change_until_killed() {
     let Some(path) = env::var_os(FILE) else { return };
@@ -208,8 +210,8 @@ fn a_process_killed_during_a_change_leaves_a_readable_file() {
             assert!(file.verify(&VerifyOptions::new()).unwrap().is_fine());
             kills += u32::from(roll_back(&path).unwrap());
         }
-        // The process may have been killed while the new file still had its temporary name. The
-        // next writer removes that file.
+        // If the process was killed while the new file still had its temporary name, the next
+        // writer removes that file.
         let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let is_temporary = |name: &OsString| name.to_string_lossy().starts_with(".atomic-");
         assert_eq!(names.filter(|name| !is_temporary(name)).count(), 1);

@@ -1,4 +1,5 @@
-//! Editing files: the method by which a change is written, and the parts of the file that it preserves.
+//! Editing files: the method by which a change is written, and the parts of the file that it
+//! preserves.
 
 use std::fs;
 use std::io::Cursor;
@@ -42,8 +43,8 @@ fn array(file: &Asdf, pointer: &str) -> Vec<i32> {
     file.tree().unwrap().pointer(pointer).unwrap().ndarray().unwrap().read::<i32>().unwrap()
 }
 
-/// Edits a file, checks that the edit was done as planned and that the result is valid, and returns
-/// the report, the new bytes and the folder of the file.
+/// Edits a file, and checks that the report equals the plan and that the result is valid. Returns
+/// the report, the new bytes, and the folder of the file.
 fn change(
     bytes: &[u8],
     options: &EditOptions,
@@ -156,7 +157,7 @@ fn the_padding_is_kept_if_the_tree_shrinks_by_less_than_a_page() {
 }
 
 #[test]
-fn padding_a_shorter_scalar_never_inserts_spaces_into_a_scalar() {
+fn padding_for_a_shorter_scalar_never_becomes_part_of_a_scalar() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
@@ -391,7 +392,7 @@ fn removing_an_entry_leaves_no_blank_line() {
     assert_eq!(report.method, Method::NewFile);
 }
 
-/// Creates a file with a number at `/n` and, at `/deep`, lists nested to this depth.
+/// Returns a file with a number at `/n`, and with `depth` nested lists at `/deep`.
 fn nested(depth: usize) -> Vec<u8> {
     let (open, close) = ("[".repeat(depth), "]".repeat(depth));
     format!(
@@ -497,7 +498,7 @@ fn no_change_is_lost_if_several_editors_change_one_file() {
                 }
             });
         }
-        // Each read must see the file in the state before or after a whole change.
+        // Each read must see the file before or after an edit, never in between.
         let (path, done) = (&path, &done);
         scope.spawn(move || {
             let mut before = 0;
@@ -519,7 +520,7 @@ fn no_change_is_lost_if_several_editors_change_one_file() {
     }
 }
 
-/// Returns the file of `sample`, but with negative block numbers as the sources of `/a` and `/b`.
+/// Returns the file of `sample`, with negative block numbers as the sources of `/a` and `/b`.
 fn sample_with_negative_sources() -> Vec<u8> {
     let bytes = sample(&WriteOptions::new().pad_tree(500));
     let mut editor = Editor::from_file(Asdf::from_bytes(bytes).unwrap());

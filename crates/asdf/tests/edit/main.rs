@@ -1,5 +1,5 @@
-//! Editing files. An edit changes only its target, and preserves everything else byte for byte. At
-//! any time, there is either the old file or the new one.
+//! Editing files. An edit changes only its target, and preserves everything else byte for byte.
+//! Even if an edit is interrupted, readers see either the old file or the new one.
 
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 

@@ -1,4 +1,4 @@
-//! An edit changes only its target. This is checked with random trees that have comments, anchors,
+//! An edit changes only its target. The trees in these tests are random, with comments, anchors,
 //! aliases and merge keys, in block and flow style.
 
 use std::collections::BTreeMap;
@@ -46,13 +46,15 @@ fn random() -> impl Strategy<Value = Random> {
     })
 }
 
-/// Writes a random tree.
+/// Writes the text of a random tree.
 #[derive(Default)]
 struct Text {
     out: String,
-    /// Number of comments, number of anchors, and the anchors of mappings so far.
+    /// Number of comments so far.
     comments: usize,
+    /// Number of anchors so far.
     anchors: usize,
+    /// The numbers of the anchors of mappings so far.
     maps: Vec<usize>,
 }
 
@@ -81,7 +83,7 @@ impl Text {
         match node {
             Random::Scalar(which) => {
                 let text = SCALARS[which % SCALARS.len()];
-                // An empty item is not valid everywhere inside brackets.
+                // Inside brackets, an empty item is not valid everywhere.
                 let text = if text.is_empty() && in_flow { "~" } else { text };
                 if !text.is_empty() {
                     self.out.extend([" ", text]);
@@ -158,15 +160,16 @@ fn document() -> impl Strategy<Value = String> {
     })
 }
 
-/// Nodes by pointer, each with its path (the collections, and the key or index in each) and its
-/// value.
+/// The nodes of a document by pointer. For each node: the collections above it, with the key or
+/// index in each, and a description of the node.
 type Leaves = BTreeMap<String, (Vec<(NodeId, String)>, String)>;
 
 /// Returns all nodes down to a certain depth, including nodes reached through aliases and merge
-/// keys. The value of a collection is its kind and tag.
+/// keys. The description of a node is its kind, tag and text.
 fn leaves(document: &Document) -> Leaves {
     fn walk(node: YamlNode<'_>, pointer: &str, way: &[(NodeId, String)], leaves: &mut Leaves) {
-        // A null without text is written as `null` if it moves into brackets.
+        // If a null without text moves into brackets, it is written as `null`, so describe it as
+        // `null`.
         let text =
             node.text().map(|text| if text.is_empty() && node.is_null() { "null" } else { text });
         let shown = format!("{:?} {:?} {text:?}", node.kind(), node.tag());
@@ -217,7 +220,7 @@ proptest! {
     #[test]
     fn an_edit_of_a_random_tree_changes_only_its_target(text in document(), which: usize, value: usize, what in 0..4_u8) {
         let before = TreeText::parse(text.as_str());
-        // By chance, an alias may refer to an undefined anchor. Skip such sources.
+        // Skip sources in which an alias refers to an undefined anchor.
         prop_assume!(before.is_ok());
         let before = before.unwrap();
         let all = leaves(before.document());
@@ -305,7 +308,7 @@ proptest! {
             let is_moved = text.contains('*');
             prop_assert!(is_moved || new.iter().all(|comment| rest.any(|old| old == comment)), "{}\n->\n{}", text, after.text());
         }
-        // The only difference must be the child that was added at the end.
+        // The edit must only insert the new child, and change no other text.
         if what == 3 && !text.contains("[]") && !text.contains("{}") {
             let same = text.bytes().zip(after.text().bytes()).take_while(|(a, b)| a == b).count();
             prop_assert!(after.text().ends_with(&text[same..]), "{}\n->\n{}", text, after.text());

@@ -30,7 +30,7 @@ fn a_new_value_is_inserted_as_written_but_becomes_flow_style_inside_brackets() {
         &[
             (Set("/a", "{p: {q: 1}}"), &text.replace("a: 1 # one", "a: {p: {q: 1}} # one")),
             (Set("/a", "[[1], 2]"), &text.replace("a: 1 # one", "a: [[1], 2] # one")),
-            // The new value is on separate lines, and the comment on the line of the key.
+            // The new value is written below the key, and the comment stays on the line of the key.
             (Set("/a", "p: {q: 1}"), &text.replace("a: 1 # one", "a: # one\n  p: {q: 1}")),
             (Set("/a", "- [1]\n- 2"), &text.replace("a: 1 # one", "a: # one\n- [1]\n- 2")),
             (Set("/b/x", "{p: {q: 1}}"), &text.replace("x: 1", "x: {p: {q: 1}}")),
@@ -44,7 +44,7 @@ fn a_new_value_is_inserted_as_written_but_becomes_flow_style_inside_brackets() {
 }
 
 #[test]
-fn a_new_key_is_a_string_added_at_the_end_and_a_dash_appends_an_item() {
+fn a_new_key_is_added_at_the_end_as_a_string_and_a_dash_appends_an_item() {
     let text =
         "m:\n  a: 1 # x\n\n# about n\nn: {}\nl: [1, 2]\no:\n- 1\nlines: [\n  1,\n  2 # two\n]\n";
     check(
@@ -73,7 +73,7 @@ fn a_new_key_is_a_string_added_at_the_end_and_a_dash_appends_an_item() {
 }
 
 #[test]
-fn check_parent_reports_the_nearest_existing_node() {
+fn check_parent_reports_the_nearest_existing_ancestor() {
     let source = "meta: {gain: 1, list: [1]}\n";
     let (text, tree) = (TreeText::parse(source).unwrap(), Tree::parse(source).unwrap());
     for pointer in ["", "/new", "/meta/new", "/meta/gain", "/meta/list/-", "/meta/new/-", "/new/0"]
@@ -195,7 +195,7 @@ fn editing_near_block_scalars_changes_no_other_entry() {
 }
 
 #[test]
-fn setting_a_repeated_key_edits_its_last_entry_and_removing_it_removes_all() {
+fn setting_a_repeated_key_edits_its_last_entry_and_removing_it_removes_every_entry() {
     let text = "a: 1\nb: 2\na: 3\n";
     check(text, &[(Set("/a", "4"), "a: 1\nb: 2\na: 4\n"), (Remove("/a"), "b: 2\n")]);
     assert!(edited(text, Rename("/a", "c")).unwrap_err().contains("more than once"));

@@ -1,14 +1,14 @@
-//! Golden files: the results of reading must equal the recorded results. The files are our own, the files of
-//! the corpus if it is available, and files written by the Python reference if `cargo xtask interop` has
-//! generated them.
+//! Golden files: the results of reading must equal the recorded results. The files are our own, the
+//! files of the corpus if it is available, and files written by the Python reference if
+//! `cargo xtask interop` has generated them.
 
 mod pairs;
 mod runner;
 
 use std::path::Path;
 
-/// Cases that need a feature which this build lacks. Their results must differ from the expected
-/// ones, so that the list stays correct.
+/// Cases that need a feature that this build lacks. Their results must differ from the expected
+/// ones; otherwise, the entry is out of date.
 const CODEC_WAITS: &[(&str, &str)] = &[
     #[cfg(not(feature = "blsc"))]
     ("blsc_raw", "the feature `blsc` is off"),
@@ -19,7 +19,7 @@ const CODEC_WAITS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn our_own_files_read_as_recorded() {
+fn our_own_files_have_the_recorded_results() {
     runner::run(&testdata::path("asdf/expected.json"), &[]);
 }
 

@@ -75,7 +75,7 @@ fn same_array(a: &NdArray<'_>, b: &NdArray<'_>) -> Result<(), String> {
     if same { Ok(()) } else { Err(": the elements differ".to_owned()) }
 }
 
-/// Returns `true` if 4 or 8 little-endian bytes are a NaN, whose bits differ between writers.
+/// Returns `true` if 4 or 8 little-endian bytes are a NaN. Writers use different bits for NaN.
 fn is_nan(bytes: &[u8]) -> bool {
     if let Ok(single) = <[u8; 4]>::try_from(bytes) {
         return f32::from_le_bytes(single).is_nan();

@@ -91,7 +91,7 @@ fn tree_value(file: &Asdf) -> Result<Value, String> {
     serde_json::from_slice(&text).map_err(|error| format!("our JSON: {error}"))
 }
 
-/// Removes the metadata about the writer, unless the case contains it.
+/// Removes the library and the history from the tree, unless the case expects them.
 fn without_library(mut value: Value, expected: &Value) -> Value {
     if let Some(map) = value.as_object_mut() {
         for key in ["asdf_library", "history"] {
@@ -152,7 +152,7 @@ pub(crate) fn dtype(array: &NdArray<'_>) -> Value {
     little(&array.datatype().descr_json())
 }
 
-/// Replaces every byte order in a dtype by little-endian, which the digest uses.
+/// Makes a dtype little-endian, as in the digest.
 fn little(dtype: &Value) -> Value {
     match dtype {
         Value::String(text) if text.starts_with('>') => Value::String(text.replacen('>', "<", 1)),
@@ -185,7 +185,7 @@ fn check_checksums(file: &Asdf, ours: &Value) -> Result<(), String> {
     }
 }
 
-/// Checks the number of blocks that salvaging finds, if the case states it.
+/// Checks the number of blocks found by salvaging, if the case states it.
 fn check_salvage(case: &Case) -> Result<(), String> {
     let Some(expected) = case.ours["salvaged"].as_u64() else { return Ok(()) };
     let file = OpenOptions::new()

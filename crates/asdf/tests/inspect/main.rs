@@ -105,7 +105,7 @@ fn metadata_of_the_writing_library_is_ignored_on_request() {
     assert_eq!(ignoring(&python, &newer), [""; 0]);
     assert_eq!(ignoring(&python, &ours), [""; 0]);
     assert_eq!(ignoring(&ours, &python), [""; 0]);
-    // A history that contains only such records is not a difference either.
+    // A history that contains only the extension of the library is not a difference either.
     let only = format!(
         "{}history: {{extensions: [{}]}}\ngain: 1\n",
         library("asdf"),
@@ -113,7 +113,7 @@ fn metadata_of_the_writing_library_is_ignored_on_request() {
     );
     assert_eq!(ignoring(&only, bare), [""; 0]);
     assert_eq!(ignoring(bare, &only), [""; 0]);
-    // Other extensions are compared.
+    // Extensions of other software are compared.
     assert_eq!(ignoring(bare, &ours), ["+ /history: {..} (1 key)"]);
     assert_eq!(ignoring(&python, &newer.replace("0.1", "0.2")).len(), 1);
     assert_eq!(differences(&python, &ours).len(), 4);

@@ -25,13 +25,13 @@ fn file(more: &str) -> Asdf {
 
 fn validate(file: &Asdf) -> Vec<Mismatch> {
     let mut found = file.validate(&schemas()).unwrap();
-    // Ignore that the schemas of the standard are missing.
+    // The schemas of the standard are not loaded, so ignore that they are missing.
     found.retain(|found| found.diagnostic.code != Code::NoSchema);
     found
 }
 
-/// Returns the mismatches of an observation. Each is the pointer below the observation, the schema
-/// with the keyword, and the message.
+/// Validates an observation with these entries. Returns the pointer below the observation, the
+/// schema with the keyword, and the message of each mismatch.
 fn wrong(more: &str) -> Vec<(String, String, String)> {
     let found = validate(&file(more));
     let parts = |found: Mismatch| {
@@ -222,7 +222,7 @@ fn missing_disallowed_and_dependent_keys_are_reported() {
 }
 
 #[test]
-fn the_values_of_an_enum_are_compared_by_value() {
+fn a_value_that_equals_no_value_of_an_enum_is_reported() {
     for mode in ["imaging", "7", "7.0", "~", "[1, 2]"] {
         valid(&format!("mode: {mode}\n  count: 5"));
     }
@@ -236,7 +236,7 @@ fn the_values_of_an_enum_are_compared_by_value() {
 }
 
 #[test]
-fn a_value_that_violates_any_of_one_of_or_not_is_reported() {
+fn violations_of_anyof_oneof_and_not_are_reported() {
     valid("value: 1.5");
     valid("value: !s!two-1.0.0 {one: 1, two: 2}");
     one(
@@ -380,7 +380,7 @@ fn checking_a_cyclic_or_hostile_tree_terminates() {
     let deep = "{name: AB, child: ".repeat(400) + "{name: AB}" + &"}".repeat(400);
     let error = file(&format!("child: {deep}")).validate(&schemas()).unwrap_err();
     assert!(error.to_string().starts_with("depth of schemas: "), "{error}");
-    // Each level has two alternatives, and neither matches.
+    // At each level of the tree, neither of the two alternatives matches.
     let mut schemas = Schemas::new();
     schemas.add("tags: [{tag_uri: '!x', schema_uri: 'asdf://x'}]").unwrap();
     let schema = "{id: 'asdf://x', anyOf: [{items: {$ref: '#'}, maxItems: 1, type: array}, \
@@ -502,7 +502,7 @@ fn looking_up_a_value_among_many_constants_takes_one_step() {
 }
 
 #[test]
-fn constants_of_any_kind_are_compared_by_value() {
+fn values_of_any_kind_are_compared_with_the_constants_of_an_enum() {
     let schemas =
         schema_of("items: {enum: [1, 2.5, -0.0, .nan, yes, null, [1], {a: 1}, 2000-01-01]}");
     let count = |items: &str| messages(&schemas, tagged("1.6.0", items)).len();
@@ -511,7 +511,7 @@ fn constants_of_any_kind_are_compared_by_value() {
 }
 
 #[test]
-fn too_many_alternatives_exceed_the_limit() {
+fn checking_too_many_alternatives_exceeds_the_limit() {
     let choices =
         (0..3000).map(|number| format!("  - {{enum: [k{number}]}}\n")).collect::<Vec<_>>().concat();
     let schemas = schema_of(&format!("items:\n  oneOf:\n{choices}"));

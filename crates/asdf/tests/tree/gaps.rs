@@ -56,7 +56,7 @@ fn nel_in_a_scalar_is_read_as_a_line_break() {
 }
 
 #[test]
-fn ls_and_ps_in_a_scalar_are_kept_but_not_the_indentation_around_them() {
+fn ls_and_ps_in_a_scalar_are_kept_without_the_indentation_around_them() {
     for c in ["\u{2028}", "\u{2029}"] {
         for text in [
             format!("a: 'x {c}  y '\n"),

@@ -1,4 +1,4 @@
-//! Input made to break the reader.
+//! Parsing hostile YAML sources.
 
 use std::fmt::Write as _;
 

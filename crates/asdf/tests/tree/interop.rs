@@ -1,5 +1,5 @@
-//! Comparing our parser with the C loader of `PyYAML` on random YAML sources: it must accept the same
-//! sources, with the same events and values.
+//! Comparing our parser with the C loader of `PyYAML` on random YAML sources: it must accept the
+//! same sources, with the same events and values.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::BufRead;
@@ -162,8 +162,8 @@ fn same(case: &Case, document: &Document) -> Result<&'static str, String> {
         return Ok("the same events, no value in PyYAML");
     }
     let json = json.map_err(|error| format!("no JSON: {error}"))?;
-    // The JSON is complete, because no text longer than 4 MiB is generated. Only this crate knows
-    // complex numbers.
+    // The JSON is complete, because no text longer than 4 MiB is generated. Complex numbers are not
+    // compared, because PyYAML has none.
     let json: Value = serde_json::from_str(&json).map_err(|error| error.to_string())?;
     if json != case.json && !case.text.contains("!core/complex") {
         return Err(format!("ours {json}\n    PyYAML's {}", case.json));
@@ -183,7 +183,7 @@ fn is_pair(ours: &Value, theirs: &Value) -> bool {
         && without_style(ours) == without_style(theirs)
 }
 
-/// Converts a document to events: kind, anchor, tag, style and text of each.
+/// Converts a document to events, each with its kind, anchor, tag, style and text.
 fn events_of(document: &Document) -> Vec<Value> {
     enum Step<'a> {
         Node(YamlNode<'a>),

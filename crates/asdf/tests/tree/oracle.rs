@@ -1,9 +1,10 @@
 //! A second opinion: `yaml-rust2` must produce the same events for random documents.
 //!
-//! Features that `yaml-rust2` is known to read differently from libyaml are excluded: several tag handles,
-//! NEL, LS and PS, deeply nested brackets, pairs in brackets with collections as values, continuation lines
-//! of quoted scalars that are indented less, directives, and a block scalar at the very end of a source. The
-//! random documents contain none of these except the last, which a `...` line avoids.
+//! Features that `yaml-rust2` reads differently from libyaml are excluded: several tag handles,
+//! NEL, LS and PS, deeply nested brackets, pairs in brackets with collections as values,
+//! continuation lines of quoted scalars that are indented less, directives, and a block scalar at
+//! the very end of a source. The random documents contain none of these, and each is followed by a
+//! line `...`.
 
 use asdf::yaml::notation::events;
 use proptest::prelude::*;

@@ -3,7 +3,8 @@
 use asdf::yaml::notation::events;
 use serde_json::Value;
 
-/// Cases that this crate accepts like the suite, although libyaml rejects them, with the reason.
+/// Cases that this crate accepts, as the suite expects, although libyaml rejects them. Each has the
+/// reason.
 const ACCEPTED: [(&str, &str); 8] = [
     ("2LFX", "an unknown directive is a diagnostic"),
     ("6LVF", "an unknown directive is a diagnostic"),

@@ -68,7 +68,7 @@ fn text_that_does_not_fit_its_tag_is_an_error_when_the_value_is_requested() {
 }
 
 #[test]
-fn a_directive_can_redefine_the_handle_of_yaml() {
+fn a_directive_can_redefine_the_handle_of_yaml_tags() {
     let document = parse("%TAG !! tag:x/\n---\na: !!int 5\n");
     let a = document.root().get("a").unwrap();
     assert_eq!((a.tag(), a.as_str()), (Some("tag:x/int"), Some("5")));

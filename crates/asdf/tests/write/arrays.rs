@@ -105,7 +105,7 @@ fn every_datatype_and_byte_order_reads_back_from_a_block() {
 }
 
 #[test]
-fn an_array_from_a_vector_or_bytes_uses_their_memory() {
+fn an_array_made_from_a_vector_or_bytes_shares_their_memory() {
     let numbers = vec![0.5_f64, 1.5, -2.0, 4.0];
     let memory: *const u8 = numbers.as_ptr().cast();
     let array = Array::from_vec(numbers, &[2, 2]).unwrap();
@@ -204,7 +204,7 @@ fn arrays_created_from_the_same_data_share_a_block() {
 }
 
 #[test]
-fn records_with_gaps_are_written_without_the_gaps() {
+fn gaps_between_the_fields_of_a_record_are_not_written() {
     let field = |name: &str, text: &str| Field::new(name, Datatype::parse(text).unwrap());
     let record = Record::aligned(vec![field("a", "|u1"), field("b", "<f8")]).unwrap();
     let mut bytes = Vec::new();
@@ -242,7 +242,7 @@ fn masks_can_be_values_or_arrays() {
 }
 
 #[test]
-fn arrays_smaller_than_the_limit_are_written_inline() {
+fn arrays_with_fewer_elements_than_the_limit_are_written_inline() {
     let mut tree = Tree::default();
     tree.set("/three", Array::from_slice(&[1_u8, 2, 3], &[3]).unwrap()).unwrap();
     tree.set("/four", Array::from_slice(&[1_u8, 2, 3, 4], &[4]).unwrap()).unwrap();
@@ -251,7 +251,8 @@ fn arrays_smaller_than_the_limit_are_written_inline() {
     // Bytes that are not text cannot be written in the tree.
     let bytes = Array::from_bytes(vec![0xff], Datatype::parse("|S1").unwrap(), &[1]).unwrap();
     tree.set("/bytes", bytes).unwrap();
-    // Nor can a single element, or integers beyond the range of literals.
+    // Arrays without dimensions, and integers beyond the range of literals, cannot be written in
+    // the tree either.
     tree.set("/single", Array::from_slice(&[1_u8], &[]).unwrap()).unwrap();
     tree.set("/large", Array::from_slice(&[u64::MAX], &[1]).unwrap()).unwrap();
     let file = written(tree, WriteOptions::new().inline_below(4));
@@ -328,7 +329,7 @@ fn copying_an_array_with_negative_strides_keeps_its_byte_order() {
 }
 
 #[test]
-fn an_array_from_an_npy_file_keeps_its_order() {
+fn an_array_from_an_npy_file_keeps_its_memory_order() {
     let header =
         binio::array::npy::Header::new(Datatype::parse("<u2").unwrap(), Order::F, vec![2, 2]);
     let mut npy = header.unwrap().to_bytes();

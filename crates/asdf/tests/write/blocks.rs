@@ -222,8 +222,7 @@ fn large_integers_in_inline_arrays_are_not_converted_to_integer_nodes() {
             Asdf::from_bytes(bytes_of(&Writer::new(tree).options(options))).unwrap()
         };
         let file = write(tree);
-        // The elements are now integers in a list in the tree. Writing them again must not change
-        // them.
+        // The elements are now integers in a list. Writing the tree again must not change them.
         let again = write(Tree::from_file(&file, 0).unwrap());
         assert_eq!(again.tree_text(), file.tree_text());
         let array = again.tree().unwrap().pointer("/a").unwrap().ndarray().unwrap();

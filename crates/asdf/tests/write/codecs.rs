@@ -9,7 +9,7 @@ use asdf::{Bytes, Compression, Limits, ReadAt, Tree, WriteOptions, Writer};
 
 use crate::{bytes_of, open};
 
-/// Returns bytes that look random.
+/// Returns pseudorandom bytes.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x1234_5678_9abc_def0_u64;
     let next = || {
@@ -25,8 +25,8 @@ fn smooth(len: usize) -> Vec<u8> {
     (0..u32::try_from(len).unwrap() / 4).flat_map(|at| (at / 3).to_le_bytes()).collect()
 }
 
-/// Returns data of different kinds, each with a name, such as data that fits into one piece, data
-/// of several pieces, and runs of every length.
+/// Returns test data with names: empty, constant, smooth and random data, data that fits into one
+/// compression piece or needs several, and runs of equal bytes.
 fn kinds() -> Vec<(&'static str, Vec<u8>)> {
     let runs = (0..3000_usize).flat_map(|at| vec![u8::try_from(at % 251).unwrap(); at % 300]);
     vec![
@@ -92,7 +92,7 @@ fn uncompressed_lz4_zstd_and_blosc_data_reads_back() {
 
 #[cfg(feature = "blsc")]
 #[test]
-fn blosc_chunks_contain_up_to_4_mib_and_follow_their_length() {
+fn a_blosc_chunk_has_at_most_4_mib_of_data_and_is_preceded_by_its_length() {
     let bytes = file_of(noise((4 << 20) + 1000), "blsc-chunked".parse().unwrap());
     let file = open(bytes);
     let block = file.blocks().get(0).unwrap();
@@ -142,7 +142,8 @@ fn the_compressed_bytes_do_not_depend_on_the_number_of_threads() {
     }
 }
 
-/// A source of zeros, which are generated when read: its length, and the size of the largest read.
+/// A source that generates zeros when it is read: the length of the source, and the size of the
+/// largest read.
 struct Endless(u64, std::sync::atomic::AtomicU64);
 
 impl ReadAt for Endless {

@@ -1,8 +1,8 @@
 //! Random damage: repair must not lose anything that could be read before, unless it reports the
 //! loss.
 //!
-//! `SCIBIN_DAMAGE_CASES` sets the number of cases per file, and `SCIBIN_DAMAGE_SEED` chooses them. With
-//! `SCIBIN_CORPUS` set, the files of the corpus are also damaged.
+//! `SCIBIN_DAMAGE_CASES` sets the number of cases per file, and `SCIBIN_DAMAGE_SEED` seeds the
+//! random numbers. With `SCIBIN_CORPUS` set, the files of the corpus are also damaged.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -39,7 +39,7 @@ fn from_environment(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
-/// Returns the data of each array that can be read, by its pointer.
+/// Returns the data of each readable array, by pointer.
 fn arrays(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let limits = Limits::default().max_alloc(16 << 20).max_decoded(16 << 20);
     let options = OpenOptions::new().external(External::Deny).limits(limits);
@@ -62,9 +62,9 @@ fn repair(bytes: &[u8]) -> Option<(Vec<u8>, RecoverReport)> {
     Some((out.into_inner(), report))
 }
 
-/// Repairs a damaged file. Each array that could be read before must have the same data as before
-/// or as in the good file, or the report must list it. Otherwise, returns a short description of
-/// the difference.
+/// Repairs a damaged file. The data of each array that was readable before must be the same as
+/// before or as in the good file, unless the report lists the array. Returns a description of the
+/// first violation, or `None` if there is none or the file cannot be repaired.
 fn broken_promise(good: &BTreeMap<String, Vec<u8>>, damaged: &[u8]) -> Option<String> {
     let before = arrays(damaged);
     let (repaired, report) = repair(damaged)?;
@@ -77,7 +77,7 @@ fn broken_promise(good: &BTreeMap<String, Vec<u8>>, damaged: &[u8]) -> Option<St
     for (pointer, data) in &before {
         let now = after.get(pointer);
         let is_kept = now == Some(data);
-        // Data that was wrong before may be correct now.
+        // The repair may have corrected data that was wrong before.
         let is_mended =
             now.is_some() && now == good.get(pointer) && good.get(pointer) != Some(data);
         if !is_kept && !is_mended && !is_named(pointer) {
@@ -91,7 +91,8 @@ fn broken_promise(good: &BTreeMap<String, Vec<u8>>, damaged: &[u8]) -> Option<St
     None
 }
 
-/// Damages a file in one of several realistic ways.
+/// Damages a file in one of several realistic ways. Returns the kind of damage and the damaged
+/// bytes.
 fn damage(good: &[u8], random: &mut Random) -> (&'static str, Vec<u8>) {
     let mut bytes = good.to_vec();
     let at = random.below(bytes.len());
@@ -221,7 +222,8 @@ fn repair_keeps_every_readable_array_or_reports_its_loss() {
 
 #[test]
 fn repair_changes_no_array_if_an_index_entry_is_off_by_up_to_100() {
-    // Test all differences only on request, because this takes several seconds.
+    // Unless many cases are requested, test only some of the differences, because testing all of
+    // them takes several seconds.
     let step = if from_environment("SCIBIN_DAMAGE_CASES", 4) < 100 { 11 } else { 1 };
     for name in ["datatypes_little", "compressed_zlib", "padded", "records"] {
         let good = std::fs::read(testdata::path(&format!("asdf/{name}.asdf"))).unwrap();

@@ -141,7 +141,7 @@ fn copying_a_damaged_block_is_an_error() {
 }
 
 #[test]
-fn an_open_shape_is_copied_as_the_number_of_rows() {
+fn an_open_dimension_is_copied_as_the_number_of_rows() {
     let tree = "s: !core/ndarray-1.1.0\n  {source: -1, datatype: uint8, byteorder: big, shape: ['*', 2]}\n";
     let mut bytes = format!(
         "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n{tree}...\n"
@@ -222,7 +222,7 @@ fn a_failed_explosion_leaves_the_old_files() {
         all
     };
     let before = content();
-    // Damage the last block of another file.
+    // Damage the last block of a copy, which is then exploded to the same path.
     let mut bytes = original();
     let last = file.blocks().get(2).unwrap().data_range().unwrap();
     bytes[usize::try_from(last.start).unwrap()] ^= 1;

@@ -70,7 +70,7 @@ fn a_copy_keeps_comments_quotes_and_white_space_but_replaces_the_library() {
 }
 
 #[test]
-fn a_copy_without_one_block_changes_only_the_sources() {
+fn replacing_an_array_by_a_number_changes_only_its_node_and_the_block_numbers() {
     let file = file(TREE, &[1, 2]);
     let mut tree = Tree::from_file(&file, 0).unwrap();
     tree.set("/a", 5).unwrap();

@@ -104,7 +104,7 @@ proptest! {
     #[test]
     fn a_file_with_a_random_tree_reads_back_as_the_same_tree(root in any_root()) {
         let mut tree = Tree::new(root);
-        // The writer replaces both entries.
+        // Remove the two entries that the writer replaces.
         for key in ["asdf_library", "history"] {
             tree.root_mut().as_mapping_mut().unwrap().remove(key);
         }

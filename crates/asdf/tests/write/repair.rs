@@ -12,8 +12,8 @@ use asdf::{Asdf, Compression, ErrorKind, Limits, Tree, WriteOptions, Writer};
 
 use crate::bytes_of;
 
-/// Returns the elements of an array, which depend on a seed. Their bytes contain few line ends and
-/// no block magic.
+/// Returns the elements of a test array for a seed. Their bytes contain few line ends and no block
+/// magic.
 fn elements(seed: u16) -> Vec<u16> {
     (0..300).map(|at: u16| at.wrapping_mul(641).wrapping_add(seed) & 0x7f7f).collect()
 }
@@ -120,7 +120,7 @@ fn repairing_removes_stray_bytes_at_any_position() {
     for at in [tree, blocks[0], blocks[1], blocks[2], index] {
         for rubbish in [&b"oops\n"[..], &[b'x'; 100], b"\xd3BLK rubbish"] {
             if at == tree && rubbish.starts_with(b"\xd3BLK") {
-                continue; // With a block before the tree, this is a file without a tree.
+                continue; // With block magic before the tree, this is a file without a tree.
             }
             let mut bytes = good.clone();
             bytes.splice(at..at, rubbish.iter().copied());
@@ -228,7 +228,7 @@ fn repairing_a_truncated_tree_keeps_its_complete_lines() {
 }
 
 #[test]
-fn repairing_keeps_the_numbers_of_blocks_if_others_are_lost() {
+fn repairing_keeps_block_numbers_if_other_blocks_are_lost() {
     let good = plain();
     let (blocks, index) = (offsets(&good), index_of(&good));
     for number in 0..3 {
@@ -258,8 +258,8 @@ fn repairing_keeps_the_numbers_of_blocks_if_others_are_lost() {
 fn after_repair_no_array_uses_a_block_with_an_uncertain_number() {
     let good = plain();
     let (blocks, index) = (offsets(&good), index_of(&good));
-    // Without the index, the last block may be the third, or the second of a file that lost its
-    // third block.
+    // Without the index, the last block may be the third block, or the second block of a file whose
+    // third block is lost.
     let mut bytes = good[..index].to_vec();
     bytes[blocks[1]..blocks[1] + 4].fill(b'x');
     let (again, report) = repaired(&bytes);
@@ -267,7 +267,7 @@ fn after_repair_no_array_uses_a_block_with_an_uncertain_number() {
     assert_eq!(read(&file, "/a").unwrap(), elements(1));
     assert!(read(&file, "/b").is_err() && read(&file, "/c").is_err());
     assert_eq!(lost(&report), [(Some(1), vec!["/b"]), (Some(2), vec!["/c"]), (Some(3), vec![])]);
-    // The last block is kept nevertheless.
+    // The last block is kept, but no array uses it.
     let data: Vec<u8> = elements(3).iter().flat_map(|it| it.to_ne_bytes()).collect();
     assert_eq!(file.blocks().get(3).unwrap().decode().unwrap(), data);
 }
@@ -307,7 +307,7 @@ fn repairing_a_block_with_wrong_sizes_ends_it_at_the_next_block() {
         bytes[at + 14..at + 30].fill(0x3f);
         let (_, report) = whole(&bytes);
         assert_eq!(report.kept, 3);
-        // This also works without a checksum.
+        // The repair also works without a checksum.
         bytes[at + 38..at + 54].fill(0);
         whole(&bytes);
     }
@@ -594,7 +594,7 @@ fn repairing_the_golden_files_recovers_them_or_reports_the_losses() {
 }
 
 #[test]
-fn repairing_a_hostile_file_takes_work_in_proportion_to_its_size() {
+fn the_work_of_repairing_a_hostile_file_is_proportional_to_its_size() {
     let good = plain();
     let blocks = offsets(&good);
     // Write nonsensical values to each field of a header.
@@ -613,7 +613,7 @@ fn repairing_a_hostile_file_takes_work_in_proportion_to_its_size() {
     bytes.splice(gap..gap, [b'x'; 80]);
     let (again, _) = repaired(&bytes);
     assert!(again.len() < 3 * good.len());
-    // Compress 64 MiB of zeros, and limit allocations to less.
+    // Repair 64 MiB of compressed zeros with a smaller allocation limit.
     let mut tree = Tree::default();
     tree.set("/z", Array::from_slice(&vec![0_u8; 64 << 20], &[64 << 20]).unwrap()).unwrap();
     let options = WriteOptions::new().compression(Compression::Bzip2(9));

@@ -28,7 +28,7 @@ fn tree() -> Tree {
 }
 
 #[test]
-fn readers_see_rows_as_they_are_written_and_closing_turns_the_block_into_an_ordinary_one() {
+fn readers_see_new_rows_before_closing_makes_the_block_an_ordinary_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let options = WriteOptions::new().compression(Compression::Zlib(1));
@@ -57,7 +57,7 @@ fn readers_see_rows_as_they_are_written_and_closing_turns_the_block_into_an_ordi
 }
 
 #[test]
-fn reopening_appends_rows_and_removes_an_incomplete_one() {
+fn resuming_appends_rows_and_removes_an_incomplete_row() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let mut rows = Writer::new(tree()).rows(&path, "/events", &Datatype::of::<i32>(), &[]).unwrap();

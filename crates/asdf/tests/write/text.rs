@@ -140,7 +140,8 @@ fn numbers_and_dates_are_written_in_the_notation_of_yaml_1_1() {
     ] {
         assert_eq!(of(value), text);
     }
-    // Inside brackets, the colons require quotes, and the quotes require the tag.
+    // Inside brackets, a date-time must be quoted because of its colons, and needs its tag because
+    // of the quotes.
     let list: Sequence = [Value::from(time)].into_iter().collect();
     assert_eq!(body(list), "[!!timestamp '2026-01-02 03:04:05.000060-01:30']\n");
 }
@@ -207,7 +208,7 @@ fn a_cyclic_tree_reads_back_as_the_same_cycle() {
     let text = yaml(&tree);
     assert!(text.ends_with("---\na: &id001\n  self: *id001\n  list:\n  - *id001\n...\n"), "{text}");
     assert_eq!(Tree::parse(&text).unwrap(), tree);
-    // A node that consists only of itself is null.
+    // A shared node that refers only to itself is null.
     let mut tree = Tree::default();
     let node = tree.share(());
     *tree.resolve_mut(node).unwrap() = node.into();
@@ -225,7 +226,7 @@ fn a_tree_read_from_text_keeps_styles_tags_anchors_and_merge_keys() {
 }
 
 #[test]
-fn invalid_plain_scalars_cannot_break_the_document() {
+fn scalars_that_are_invalid_in_plain_style_read_back() {
     for text in ["a: b", "x\ny", "]", "'", "", "- 1", "a #b", "\u{0}"] {
         let root: Mapping =
             [("k", Value::ScalarText(ScalarText::plain(text)))].into_iter().collect();
@@ -278,7 +279,8 @@ fn values_are_set_by_pointer() {
     assert_eq!(tree.pointer("/list/2"), Some(&Value::Int(Integer::Small(3))));
 }
 
-/// Returns YAML sources with a scalar in each style and context. Some of the sources may be invalid.
+/// Returns YAML sources with a scalar in each style and context. Some of the sources may be
+/// invalid.
 fn styled(tag: &str, text: &str) -> Vec<String> {
     let lines = text.replace('\n', "\n  ");
     let mut styled = vec![
@@ -302,7 +304,7 @@ fn styled(tag: &str, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn rewritten_scalars_of_every_style_and_tag_keep_kind_tag_and_value() {
+fn rewritten_scalars_of_every_style_and_tag_keep_their_kind_tag_and_value() {
     let values = [
         "5",
         "-1.5",
@@ -343,7 +345,7 @@ fn rewritten_scalars_of_every_style_and_tag_keep_kind_tag_and_value() {
     for text in texts {
         for tag in ["", "! ", "!!str ", "!!int ", "!!float ", "!!bool ", "!!null ", "!<x:y> "] {
             for source in styled(tag, text) {
-                // Some strings have another meaning, or are invalid, in some styles.
+                // Some strings are invalid in some styles.
                 let Ok(first) = parse(&source) else { continue };
                 let again = yaml(&Tree::from_node(first.root()).unwrap());
                 let second = parse(&again).unwrap_or_else(|error| panic!("{error}: {again}"));

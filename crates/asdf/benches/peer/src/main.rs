@@ -18,7 +18,8 @@ fn main() -> Outcome {
     };
     let repetitions = repetitions.parse()?;
     if task.starts_with("write_") {
-        // The builder keeps the data decoded, and compresses it as before when writing.
+        // The builder keeps the decoded data, and compresses it again on each write, as in the
+        // original file.
         let builder = AsdfFile::open(path)?.edit()?;
         let path = format!("{path}.peer");
         return measure_writing(repetitions, &path, |path| Ok(builder.write_to_path(path)?));
@@ -50,7 +51,7 @@ fn once(task: &str, path: &str) -> Outcome {
     Ok(())
 }
 
-/// Resolves every scalar.
+/// Resolves every scalar in a value.
 fn visit(value: Value<'_>) {
     if value.is_mapping() {
         value.entries().for_each(|(key, value)| {
