@@ -1,24 +1,24 @@
-//! Repeats a task of the side-by-side benchmark. Prints the duration of each run in seconds, and the numbers of
-//! bytes and items, as JSON. `cargo xtask bench dudley` calls this program:
+//! Repeats a task of the side-by-side benchmark. Prints the duration of each run in seconds, and
+//! the numbers of bytes and items, as JSON. `cargo xtask bench dudley` calls this program:
 //!
 //! ```text
-//! dudley_tasks syntax LAYOUT TIMES               parse a layout into the syntax tree, including comments
-//! dudley_tasks parse LAYOUT TIMES                parse and check a layout
-//! dudley_tasks resolve LAYOUT TIMES              compute the address table of a layout whose parameters are 3
-//! dudley_tasks locate_all LAYOUT TIMES           open a file and list all paths, addresses and shapes
-//! dudley_tasks locate_one LAYOUT TIMES PATH      open a file and locate one item
-//! dudley_tasks locate_again LAYOUT TIMES PATH    locate one item 1,000 times, after a pass over a stream
-//! dudley_tasks template LAYOUT TIMES PATH        locate one item of a template 1,000 times, for parameters that are 3
-//! dudley_tasks index_one INDEX TIMES PATH        open a compiled layout and locate one item
-//! dudley_tasks index_all INDEX TIMES             open a compiled layout and locate all items
-//! dudley_tasks index LAYOUT TIMES INDEX          compile a layout and write the compiled layout
-//! dudley_tasks files LAYOUT TIMES FILE..         read one array from each file of a family, one after another
-//! dudley_tasks family LAYOUT TIMES FILE..        read the same arrays as one array
-//! dudley_tasks summary LAYOUT TIMES SUMMARY FILE..   read the same array with a summary
-//! dudley_tasks alone LAYOUT TIMES FILE..         only open and close each file, and read the bytes of the array
-//! dudley_tasks copy LAYOUT TIMES FILE            read a large array into memory that is already allocated
-//! dudley_tasks read LAYOUT TIMES FILE            read a large array into newly allocated memory
-//! dudley_tasks write LAYOUT TIMES FILE           write a large array from memory to a new file and sync it
+//! dudley_tasks syntax LAYOUT TIMES              parse a layout into the syntax tree with comments
+//! dudley_tasks parse LAYOUT TIMES               parse and check a layout
+//! dudley_tasks resolve LAYOUT TIMES             compute all addresses, with 3 for all parameters
+//! dudley_tasks locate_all LAYOUT TIMES          parse a layout, and list all paths and addresses
+//! dudley_tasks locate_one LAYOUT TIMES PATH     parse a layout, and locate one item
+//! dudley_tasks locate_again LAYOUT TIMES PATH   locate one item 1,000 times, after the first pass
+//! dudley_tasks template LAYOUT TIMES PATH       locate one item of a template 1,000 times
+//! dudley_tasks index_one INDEX TIMES PATH       open a compiled layout, and locate one item
+//! dudley_tasks index_all INDEX TIMES            open a compiled layout, and locate all items
+//! dudley_tasks index LAYOUT TIMES INDEX         compile a layout, and write the compiled layout
+//! dudley_tasks files LAYOUT TIMES FILE..        read one array from each file of a family in turn
+//! dudley_tasks family LAYOUT TIMES FILE..       read the array of all files as a single array
+//! dudley_tasks summary LAYOUT TIMES SUMMARY FILE..  the same as `family`, but with a summary
+//! dudley_tasks alone LAYOUT TIMES FILE..        read the bytes of the array with system calls only
+//! dudley_tasks copy LAYOUT TIMES FILE           read a large array into memory allocated before
+//! dudley_tasks read LAYOUT TIMES FILE           read a large array into newly allocated memory
+//! dudley_tasks write LAYOUT TIMES FILE          write a large array to a new file, and sync it
 //! ```
 
 use std::fs;
@@ -71,7 +71,8 @@ fn main() -> Outcome {
     let mut layout = Layout::parse(&text)?;
     let items = layout.items().filter(|&id| layout.data_of(id).is_some()).count();
     if matches!(task.as_str(), "syntax" | "parse") {
-        // Drop the previous layout before the clock starts, so that it does not take up memory during the run.
+        // Drop the previous layout before the clock starts, so that it does not take up memory
+        // during the run.
         layout = Layout::default();
     }
     let wall = match task.as_str() {

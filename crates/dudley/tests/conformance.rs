@@ -1,5 +1,5 @@
-//! Runs the conformance cases as any implementation would: from their files, and through the public
-//! interface.
+//! Runs the conformance cases as any implementation would: from the files of the cases, and through
+//! the public interface.
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::Path;
 use dudley::{Error, Layout, OpenOptions, Order, Resolver, Rules, Values};
 use serde_json::{Value, json};
 
-/// Decodes the stream of a case, if it has one.
+/// Decodes the hexadecimal stream of a case. Returns `None` if the case has no stream.
 fn stream(case: &Value) -> Option<Vec<u8>> {
     let digits = case["stream"].as_str()?;
     let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
@@ -23,7 +23,8 @@ fn order(case: &Value) -> Order {
     }
 }
 
-/// Resolves the layout of a case, and returns the rows.
+/// Resolves the layout of a case, and returns the rows as JSON, with values if the case has a
+/// stream.
 fn rows(case: &Value) -> Result<Vec<Value>, Error> {
     let lines = case["layout"].as_array().unwrap().iter();
     let text: Vec<&str> = lines.map(|line| line.as_str().unwrap()).collect();

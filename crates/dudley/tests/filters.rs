@@ -1,11 +1,12 @@
-//! Testing that every filter round-trips arrays, rejects unsupported ones, and limits its work for
-//! damaged bytes.
+//! Testing that every filter round-trips arrays, rejects unsupported arrays, and limits its work
+//! for damaged data.
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
 use dudley::filter::{FilterError, FilterRegistry, Reference};
 use dudley::{ErrorKind, File, ItemId, Layout, OpenOptions, Order, Rules, WriteOptions};
 
-/// Opens a file whose layout has one array, for which these compressed bytes are stored.
+/// Opens a file that contains a single compressed array: the length of this payload in eight bytes,
+/// and the payload.
 fn with_payload(layout: &str, payload: &[u8]) -> File {
     let bytes = [&(payload.len() as u64).to_le_bytes()[..], payload].concat();
     let layout = Layout::parse(layout).unwrap();
@@ -16,7 +17,7 @@ fn with_payload(layout: &str, payload: &[u8]) -> File {
         .unwrap()
 }
 
-/// Writes elements, and returns the compressed bytes and the elements read back.
+/// Writes elements to the item `x`, and returns the compressed bytes and the elements read back.
 fn round_trip<T: dudley::array::Element>(layout: &str, elements: &[T]) -> (Vec<u8>, Vec<T>) {
     let mut bytes = Vec::new();
     let options = WriteOptions::new().foreign(true).rules(Rules::new().order(Order::Little));
@@ -30,7 +31,7 @@ fn round_trip<T: dudley::array::Element>(layout: &str, elements: &[T]) -> (Vec<u
     (file.raw_bytes("x").unwrap().to_vec(), file.get("x").unwrap().read().unwrap())
 }
 
-/// Returns the error from writing elements.
+/// Returns the message with which a filter rejects elements.
 fn refused(layout: &str, elements: &[u8]) -> String {
     let mut bytes = Vec::new();
     let mut writer =
@@ -40,8 +41,8 @@ fn refused(layout: &str, elements: &[u8]) -> String {
     error.to_string()
 }
 
-/// Damages every byte of a payload in turn, and truncates it at every length. Reading must return
-/// the array or an error.
+/// Replaces each byte of a payload by several values, and truncates the payload at every length.
+/// Reading the array must succeed or return an error, but must not panic.
 fn damaged(layout: &str, payload: &[u8]) {
     let read = |payload: &[u8]| {
         let file = with_payload(layout, payload);
@@ -175,7 +176,7 @@ fn zfp_loses_only_as_much_precision_as_requested() {
 }
 
 #[test]
-fn references_can_refer_to_data_dicts_lists_and_elements() {
+fn references_can_refer_to_arrays_dicts_lists_and_list_elements() {
     let layout =
         Layout::parse("a = u1  g/ b = u1[0]  / l [u1, / c = u1]  r = i1[8] <- ref").unwrap();
     let file = |numbers: [u8; 8]| {
@@ -228,7 +229,7 @@ fn deref_deep_reports_cycles_of_references() {
     }
 }
 
-/// An example of a custom filter: item numbers that count backwards from the last item.
+/// An example of a custom reference filter, whose item numbers count backwards from the last item.
 struct Reversed;
 
 impl Reference for Reversed {

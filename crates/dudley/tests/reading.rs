@@ -123,7 +123,7 @@ fn data_without_strides_is_rejected_with_the_reason() {
     assert!(reason("/e").contains("124"), "{}", reason("/e"));
 }
 
-/// Each type has two members of the previous type.
+/// Each type has two members of the previous type, so the number of fields doubles.
 #[test]
 fn a_record_with_too_many_fields_is_rejected() {
     let mut text = "t0 { a = u1  b = u1 }\n".to_owned();

@@ -39,7 +39,7 @@ fn random(state: &mut u64, end: usize) -> usize {
     usize::try_from(*state >> 33).unwrap() % end
 }
 
-/// Generates structs, each of which may use the previous ones.
+/// Generates structs. The members of each struct may have the types of earlier structs.
 fn structs(count: usize) -> String {
     let mut state = 7;
     let mut text =
@@ -62,7 +62,8 @@ fn structs(count: usize) -> String {
     text
 }
 
-/// Returns the size of a struct in the layout, and the offset and size of each member by name.
+/// Returns the size of a struct in the layout, and the offset and size of each direct member by
+/// name.
 fn members(layout: &str, name: &str) -> (u64, BTreeMap<String, (u64, u64)>) {
     let layout = Layout::parse(format!("{layout}\nx_ = {name}\n")).unwrap();
     let resolver = Resolver::new(&layout);
@@ -86,7 +87,7 @@ fn members(layout: &str, name: &str) -> (u64, BTreeMap<String, (u64, u64)>) {
 }
 
 #[test]
-fn sizes_and_offsets_are_the_same_as_with_the_c_compiler() {
+fn sizes_and_offsets_equal_the_results_of_the_c_compiler() {
     if Command::new("cc").arg("--version").output().is_err() {
         eprintln!("skipped: no C compiler named cc");
         return;
@@ -183,7 +184,8 @@ fn c_constructs_that_a_layout_cannot_describe_are_rejected_with_their_line() {
     }
 }
 
-/// The text of an unnamed struct is repeated wherever the struct is used.
+/// A layout repeats an unnamed struct wherever the struct is used, so the text would double with
+/// each typedef.
 #[test]
 fn hostile_c_text_is_rejected_quickly() {
     let mut doubling = "typedef struct { int a; } t0[1];\n".to_owned();

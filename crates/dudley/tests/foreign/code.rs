@@ -28,7 +28,7 @@ fn stored(layout: &Layout) -> Vec<ParamId> {
     stored.collect()
 }
 
-/// Converts a path to a function name, as described in the documentation.
+/// Converts a path to the name that generated code uses for it, as described in the documentation.
 fn name_of(path: &str) -> String {
     let path = path.trim_start_matches('/').replace("\"\".", "");
     path.chars()
@@ -77,8 +77,8 @@ impl Case {
                 }
             }
         }
-        // The items after a compressed array have addresses only for values with which the array is
-        // empty, so there are no functions for them.
+        // An item after a compressed array has an address only if that array is empty, so no
+        // function is generated for the address.
         calls.retain(|(name, ..)| {
             let has_function = code.contains(&format!("def {name}("));
             assert!(
@@ -338,7 +338,7 @@ fn generated_python_code_computes_the_same_addresses() {
 }
 
 #[test]
-fn code_is_a_plain_sum_if_no_alignment_depends_on_a_value() {
+fn generated_code_is_a_plain_sum_if_no_alignment_depends_on_a_value() {
     let layout = Layout::parse(
         "IMAX : i8  JMAX : i8  r = f8[IMAX, JMAX]  g/ s = {a = f4  b = i1}[3] \
          v = i1[IMAX]  w = f8  c = f8 -> gzip  d = i1",

@@ -16,7 +16,7 @@ pub(crate) fn npy(datatype: &str, order: Order, shape: &[u64], data: &[u8]) -> V
     [Header::new(datatype, order, shape.to_vec()).unwrap().to_bytes(), data.to_vec()].concat()
 }
 
-/// Returns the layout of a file. The layout must describe the whole file.
+/// Returns a layout of a file, which must describe all of its content.
 pub(crate) fn whole(bytes: &[u8]) -> String {
     let Imported { layout, errors, .. } = from_file("x", bytes.to_vec()).unwrap();
     assert!(errors.is_empty(), "{errors:?}");
@@ -55,7 +55,7 @@ fn a_numpy_record_becomes_a_struct() {
 }
 
 #[test]
-fn truncated_data_is_reported_with_its_extent() {
+fn truncated_data_is_reported_with_its_expected_range() {
     let bytes = npy("<f8", Order::C, &[3], &[0; 23]);
     let imported = from_file("x", bytes.clone()).unwrap();
     assert_eq!(imported.layout, "x = <f8[3] @128\n");
@@ -74,7 +74,7 @@ fn arrays_in_an_npz_file_are_named_without_the_suffix_npy() {
     for bytes in [
         archive(&members),
         archive_64(&members),
-        // This archive has a comment, and bytes before the archive.
+        // Other bytes may precede an archive, as in self-extracting archives.
         [&b"#!/bin/sh\n"[..], &archive(&members)].concat(),
     ] {
         let imported = from_npz(&bytes).unwrap();
@@ -134,14 +134,14 @@ fn damaged_archives_are_rejected() {
     let twice = [Member::stored("a.npy", &a), Member::stored("a.npy", &a)];
     let error = from_npz(&archive(&twice)).unwrap_err();
     assert!(error.to_string().contains("the name \"a\" occurs twice"), "{error}");
-    // These two entries refer to the same member.
+    // Both entries of the directory refer to the same member.
     let shared =
         [Member::stored("a.npy", &a), Member { at: Some(0), ..Member::stored("b.npy", &a) }];
     let error = from_npz(&archive(&shared)).unwrap_err();
     assert!(error.to_string().contains("overlap"), "{error}");
 }
 
-/// A source of nearly endless zeros that counts the bytes read from it.
+/// A source of 2^60 zeros that counts the bytes read from it.
 struct Zeros(AtomicU64);
 
 impl ReadAt for Zeros {

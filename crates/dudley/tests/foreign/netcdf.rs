@@ -10,7 +10,7 @@ const DIMENSION: u32 = 10;
 const VARIABLE: u32 = 11;
 const ATTRIBUTE: u32 = 12;
 
-/// Builds a file in a given version of the format, beginning with the header.
+/// Builds a file in a certain version of the format, from the header to the data.
 #[derive(Clone)]
 struct Cdf {
     version: u8,
@@ -63,20 +63,20 @@ impl Cdf {
         dims.iter().fold(cdf, |cdf, (name, len)| cdf.name(name).size(*len))
     }
 
-    /// Adds an attribute with a type and a number of values.
+    /// Adds an attribute with `count` values of a type.
     fn attribute(self, name: &str, datatype: u32, count: u64, values: &[u8]) -> Self {
         self.name(name).int(datatype).size(count).padded(values)
     }
 
-    /// Adds a variable without attributes. The stated size is wrong, as it may be for large
-    /// variables.
+    /// Adds a variable without attributes. Its stated size is 2^32-1, which means that the size
+    /// does not fit in the field.
     fn variable(self, name: &str, dims: &[u64], datatype: u32, begin: u64) -> Self {
         let cdf = self.name(name).size(dims.len() as u64);
         let cdf = dims.iter().fold(cdf, |cdf, &dim| cdf.size(dim));
         cdf.list(ATTRIBUTE, 0).int(datatype).size(0xffff_ffff).offset(begin)
     }
 
-    /// Returns the finished file, with data at an address.
+    /// Pads the header up to an address, appends the data, and returns the file.
     fn data(mut self, address: usize, data: &[u8]) -> Vec<u8> {
         assert!(self.bytes.len() <= address);
         self.bytes.resize(address, 0);
@@ -85,8 +85,8 @@ impl Cdf {
     }
 }
 
-/// Returns a file with two records. Each record contains `time` (f8) and `t` (three i2, 6 bytes
-/// padded to 8). `fixed` precedes the records.
+/// Returns a file with the variable `fixed`, followed by two records. Each record contains `time`
+/// (f8) and `t` (three i2: 6 bytes, padded to 8).
 fn two_in_records(version: u8, numrecs: u64) -> Vec<u8> {
     let mut data = vec![1, 2, 0, 0];
     for record in 0..2_u8 {
@@ -150,7 +150,7 @@ fn in_a_file_written_as_a_stream_the_file_size_determines_the_number_of_records(
 }
 
 #[test]
-fn the_only_record_variable_is_not_padded() {
+fn a_single_record_variable_is_not_padded() {
     let bytes = Cdf::new(1, 3)
         .dims(&[("time", 0), ("x", 3)])
         .list(ATTRIBUTE, 0)

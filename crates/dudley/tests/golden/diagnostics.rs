@@ -5,7 +5,7 @@
 //! | word | meaning |
 //! |---|---|
 //! | `bytes` | the layout is written as hexadecimal bytes |
-//! | `depth=2 dims=2 names=1 bindings=1 steps=9` | limits |
+//! | `depth=2 dims=2 names=1 bindings=1 steps=9` | parse and resolve the layout with these limits |
 //! | `stream=0a00` | resolve the layout with a stream that consists of these bytes |
 //! | `resolve` | resolve the layout without values |
 //! | `N=3` | resolve the layout with this parameter value |

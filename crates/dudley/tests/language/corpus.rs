@@ -5,7 +5,7 @@ use dudley::diagnostic::Severity;
 use dudley::layout::{Attribute, Declaration, ItemKind, ParamValue, Subject, Value as Of};
 use serde_json::{Value, json};
 
-/// The codes of errors that depend on the values of parameters or on the stream.
+/// Codes of errors that depend on the values of parameters or on the stream.
 pub(crate) const OF_VALUES: [&str; 5] = ["E040", "E041", "E042", "E043", "E044"];
 
 pub(crate) fn cases() -> Vec<Value> {
@@ -25,7 +25,7 @@ pub(crate) fn text(case: &Value) -> String {
     [part("head"), &part("unit").repeat(count), part("tail")].concat()
 }
 
-/// Returns the paths of data and stored parameters, in order.
+/// Returns the paths of data and stored parameters, in order of declaration.
 fn paths(layout: &Layout) -> Vec<String> {
     let path = |declaration: &Declaration| match *declaration {
         Declaration::Item(id) => match layout.kind(id) {
@@ -54,7 +54,7 @@ fn value(attribute: &Attribute) -> Value {
 }
 
 #[test]
-fn every_case_parses_or_fails_as_stated() {
+fn every_case_parses_or_fails_as_the_corpus_states() {
     let mut wrong = Vec::new();
     for case in cases() {
         let name = case["name"].as_str().unwrap();
@@ -95,7 +95,7 @@ fn every_case_parses_or_fails_as_stated() {
 }
 
 #[test]
-fn every_comment_belongs_to_the_stated_subject() {
+fn every_comment_belongs_to_the_subject_that_the_corpus_states() {
     for case in cases() {
         let Some(expected) = case["expect_comments"].as_array() else { continue };
         let layout = Layout::parse(text(&case)).unwrap();

@@ -1,4 +1,4 @@
-//! Testing the complete text of diagnostics, so that changes are reviewed.
+//! Testing the complete text of diagnostics, so that every change to a message is reviewed.
 
 use dudley::{ParseOptions, Source};
 use serde_json::json;

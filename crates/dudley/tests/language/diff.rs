@@ -71,7 +71,7 @@ fn changes_to_parameters_lists_and_byte_orders_are_differences() {
     assert_eq!(lines("x = f8  y = i4 @8", "y = i4 @8"), (one("- /x"), true));
     assert_eq!(lines("x = f8", "x/ y = f8"), (vec!["- /x".to_owned(), "+ /x/y".to_owned()], true));
     assert_eq!(lines("x = i8 <- ref", "x = i8").0, ["~ /x: type <i8 <- ref -> <i8"]);
-    // The size of these instances depends on their content.
+    // The size of an instance of `s` depends on its content.
     let strings = "s { N : u4  a = u1[N] }  x = s[2]  y = i1";
     assert_eq!(lines(strings, strings), (vec![], true));
     let other = strings.replace("u1[N]", "u1[N+]");
@@ -121,8 +121,8 @@ fn comparing_huge_nested_types_takes_no_longer_with_parameters_than_without() {
     assert!(with_param <= 4 * plain, "{with_param} and {plain}");
 }
 
-/// Returns the running time of this thread, if the system reports it, because other tests run at
-/// the same time.
+/// Returns the CPU time of this thread in nanoseconds, which other tests do not affect. Returns 0
+/// if the system does not report it.
 fn nanoseconds() -> u64 {
     let running = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     running.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default()

@@ -1,6 +1,7 @@
 //! Testing every example in the language document. The tests compare the tree of each example, as
 //! canonical text that shows each item in its dict or list, and its addresses, which were computed
-//! by hand. Placeholders in an example, such as `dtype` or `address`, are defined first.
+//! by hand. An example that contains placeholders, such as `dtype` or `address`, is preceded by
+//! definitions of them.
 
 use std::ops::ControlFlow;
 
@@ -261,8 +262,8 @@ x = { %2
     let layout = parse(text);
     let named = layout.type_named("type_name").unwrap();
     assert!(layout.struct_type(named).is_indeterminate);
-    // The sizes of the members are 8 and 3 x 8, rounded up to a multiple of 2. In the other struct,
-    // they are 4, padding, 2 x 8, 2 x 2, and padding.
+    // An instance of `/x` consists of an 8-byte gap and 3 x 8 bytes. An instance of `/y` consists
+    // of 4 bytes, 4 bytes of padding, 2 x 8 bytes, 2 x 2 bytes, and 4 more bytes of padding.
     let text = text.to_owned() + " y = type_name  z = i1";
     assert_eq!(addresses(&text, &[("param", 2)]), ["/x 0 []", "/y 32 []", "/z 64 []", "end 65"]);
     assert_eq!(addresses(&text, &[]), ["/x 0 []", "/y 32 []", "/z ? []", "end ?"]);
@@ -459,11 +460,11 @@ fn the_state_template_has_the_documented_addresses() {
         addresses(TEMPLATE, &sizes(4, 3, 0))[10..],
         ["/gb 512 [0]", "/unu 512 [0,2,3]", "end 512"]
     );
-    // The next case is the same state in one dimension.
+    // Compute the addresses of the same state in one dimension.
     let flat = addresses(TEMPLATE, &sizes(4, -1, 2));
     assert_eq!(flat[4..6], ["/r 32 [4]", "/z 64 [4]"]);
     assert_eq!(flat[8..10], ["/rho 160 [3]", "/te 184 [3]"]);
-    // In a native file, all addresses are 16 higher.
+    // In a native file, all addresses are 16 bytes higher.
     let layout = parse(TEMPLATE);
     let values: Values = sizes(4, 3, 2).into_iter().collect();
     let table =

@@ -137,7 +137,7 @@ fn using_a_name_whose_declaration_has_an_error_is_not_another_error() {
     assert_eq!(codes("t ] x = t"), ["E013"]);
     assert_eq!(codes("N : f8 x = i1[N]"), ["E027"]);
     assert_eq!(codes("l [ = ] l %0"), ["E014"]);
-    // The invalid member must have no data, rather than the first data of the layout.
+    // The invalid member must not refer to the first data of the layout.
     assert_eq!(codes("t {=foo} x = t N : t")[0], "E031");
 }
 

@@ -13,9 +13,10 @@ fn grammar() -> Grammar {
     Grammar::new(serde_json::from_str(text).unwrap())
 }
 
-/// Returns layouts of every kind, including invalid ones. They are taken from the reference page and from the
-/// corpus, which contains all examples in the language document. Layouts with a hundred thousand brackets are
-/// omitted, because the grammar reader stores all open brackets for every byte.
+/// Returns layouts of every kind, including invalid ones. They are taken from the reference page
+/// and from the corpus, which contains all examples in the language document. Layouts with a
+/// hundred thousand brackets are omitted, because the grammar reader stores all open brackets for
+/// every byte.
 fn texts() -> Vec<String> {
     let odd = [
         "a = \"x\\q\\x41\n# no comment\" b = 'c",
@@ -34,7 +35,8 @@ fn texts() -> Vec<String> {
     odd.map(str::to_owned).into_iter().chain(page).chain(corpus).collect()
 }
 
-/// Returns the prefixes that a token of this kind allows. One scope of the token must begin with one of them.
+/// Returns the scope prefixes that are allowed for a token of this kind. At least one scope of the
+/// token must begin with one of them.
 fn fit(kind: TokenKind) -> &'static [&'static str] {
     match kind {
         TokenKind::Name => &["variable.", "entity.name.", "storage.type.", "support.function."],
@@ -120,8 +122,8 @@ fn every_token_has_a_scope_that_fits_its_kind() {
     }
 }
 
-/// Checks the unquoted names in layouts without errors. Names that are separated from the sign
-/// after them by a line break are excluded, because the grammar cannot look beyond the line.
+/// Checks the unquoted names in layouts without errors. A name is skipped if the sign after it is
+/// on another line, because the grammar cannot look beyond the line.
 #[test]
 fn every_name_is_highlighted_according_to_its_meaning() {
     let grammar = grammar();

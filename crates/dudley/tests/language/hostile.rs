@@ -1,5 +1,5 @@
-//! Testing that hostile layouts cause neither a panic nor unbounded recursion. If the work were not linear,
-//! some of these tests would never end.
+//! Testing that hostile layouts cause neither a panic nor unbounded recursion. If the work were not
+//! linear, some of these tests would never end.
 
 use std::fmt::Write as _;
 

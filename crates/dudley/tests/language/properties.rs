@@ -9,7 +9,8 @@ use dudley::text::{Lexer, Tree};
 use dudley::{Layout, Limits, Order, Resolver, Rules, Values};
 use proptest::prelude::*;
 
-/// Fragments for hostile layouts. Most of them are tokens, so that the parser gets far in many layouts.
+/// Fragments for hostile layouts. Most of them are tokens, so that the parser often accepts a long
+/// part of a layout.
 const PIECES: [&str; 52] = [
     "a",
     "b",
@@ -70,7 +71,7 @@ fn soup() -> impl Strategy<Value = String> {
         .prop_map(|pieces| pieces.join(" "))
 }
 
-/// Generates names, some of them unusual. Names often collide.
+/// Generates a name. Some names are unusual, and names often collide, because only a few exist.
 fn name() -> impl Strategy<Value = String> {
     let plain =
         prop::sample::select(vec!["a", "b", "c", "x1", "_y", "i4", "\"\"", "'q r'", "\"\\n#\""]);
@@ -197,8 +198,8 @@ fn layout() -> impl Strategy<Value = String> {
     })
 }
 
-/// Returns the addresses in a layout, including the addresses of members, and the end of the data, for given
-/// values of the parameters.
+/// Returns the rows of all items and members in a layout, and the end of the data. Returns `None`
+/// if an address cannot be computed, or if there are 1,000 or more rows.
 fn resolved(resolver: &Resolver<'_>) -> Option<(Vec<serde_json::Value>, Option<u64>)> {
     let table = resolver.table().ok()?;
     let mut rows = Vec::new();
@@ -213,9 +214,9 @@ fn resolved(resolver: &Resolver<'_>) -> Option<(Vec<serde_json::Value>, Option<u
     (rows.len() < 1000).then(|| (rows, table.end()))
 }
 
-/// Returns a stream in which the values of the parameters are stored at the addresses in a table,
-/// or `None` if two parameters overlap. In generated layouts, all parameters of structs are called
-/// N.
+/// Returns a stream that contains the value of each parameter at the address in its row, or `None`
+/// if this is impossible, such as if two parameters overlap. In generated layouts, all parameters
+/// of structs are called N.
 fn stream_of(
     layout: &Layout,
     rows: &[serde_json::Value],
@@ -224,7 +225,7 @@ fn stream_of(
     let params = layout.params().filter(|&id| layout.param(id).value.is_stored());
     let names: HashMap<String, &str> =
         params.map(|id| (layout.subject_path(id.into()), layout.param_name(id))).collect();
-    // Data and a parameter may have the same name and path.
+    // Reject layouts in which data and a parameter have the same path.
     if names.keys().any(|path| matches!(layout.find(path), Ok(Found::Item(..)))) {
         return None;
     }

@@ -1,10 +1,10 @@
 //! Checking that every example on the reference page has the stated result.
 //!
-//! A block ```` ```dudley ```` has no errors, unless `error=E031` states the code of the first error, or
-//! `warning=W001` the code of the first warning. Other words set values of parameters, `native` places the
-//! data after a signature, and `members` adds members to the table. A block
-//! ```` ```text ```` that begins with `address` is the table of the preceding layout, as printed by
-//! `scibin dudley resolve --order '<'`.
+//! A block ```` ```dudley ```` must have no errors and no warnings, unless `error=E031` states the
+//! code of the first error, or `warning=W001` the code of the first warning or note. Other words
+//! set values of parameters, `native` places the data after a signature, and `members` adds members
+//! to the table. A block ```` ```text ```` that begins with `address` is the table of the preceding
+//! layout, as printed by `scibin dudley resolve --order '<'`.
 
 use std::ops::ControlFlow;
 
@@ -114,7 +114,7 @@ fn every_table_matches_the_addresses_of_the_preceding_layout() {
     assert!(tables > 10);
 }
 
-/// Formats a row as the command does, except for the spaces between columns.
+/// Formats a row in the same way as `scibin dudley resolve`, except for the spaces between columns.
 fn line(row: &Value) -> String {
     let number = |name: &str| row[name].as_u64().map_or("?".to_owned(), |n| n.to_string());
     let shape: Vec<String> =

@@ -35,7 +35,7 @@ fn a_name_refers_to_the_nearest_parameter_declared_before_it() {
 }
 
 #[test]
-fn arrays_with_equal_declarations_share_one_entry() {
+fn equal_declarations_have_equal_data_and_other_declarations_do_not() {
     let layout = parse(
         "a = f8[3] b = f8[3] c = f8[3] @ 800 d = f8[3, 2] e = f8[3] -> gzip f = f8[3] g = f8 [3] h = <f8[3]
          i = f4[3] l [f8[3], f8[3], [f8[3]]] j = f8[3] ## m\n k = f8[3]",
@@ -174,7 +174,7 @@ fn leaving_a_dict_does_not_leave_the_enclosing_list_element() {
 }
 
 #[test]
-fn a_redeclared_parameter_shadows_the_first_one_from_then_on() {
+fn a_redeclared_parameter_affects_only_later_shapes() {
     let options = ParseOptions::new().allow_param_redeclare(true);
     let layout = options.parse("N : 1 x = i1[N] N : 2 y = i1[N]").unwrap();
     let values: Vec<ParamValue> = ["x", "y"]
@@ -266,7 +266,7 @@ fn comments_belong_to_the_preceding_declaration() {
     assert_eq!(told, expected);
 }
 
-/// The number of items in a long text.
+/// Number of items in a long layout.
 const MANY: usize = 30_000;
 
 #[test]

@@ -47,7 +47,7 @@ fn applying_a_fix_produces_the_intended_layout() {
         let mended = mended(text);
         match Layout::parse(meant) {
             Ok(meant) => assert_eq!(parse(&mended), meant, "{text}: {mended}"),
-            // This text has another error after the fix.
+            // The expected layout still contains another error.
             Err(_) => assert_eq!(mended.replace(" , ", ", "), meant, "{text}"),
         }
     }

@@ -1,4 +1,5 @@
-//! A small reader of `TextMate` grammars, which finds the scopes in a string line by line, like an editor.
+//! A small reader of `TextMate` grammars, which finds the scopes in a string line by line, like an
+//! editor.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -63,7 +64,7 @@ impl Grammar {
         rule
     }
 
-    /// Adds the rules in a list, in which references are replaced by the rules that they refer to.
+    /// Appends the rules in a list. References are replaced by the rules that they refer to.
     fn flatten<'a>(&'a self, patterns: &'a Value, rules: &mut Vec<&'a Value>) {
         for rule in patterns.as_array().into_iter().flatten() {
             let rule = rule["include"].as_str().map_or(rule, |name| self.included(name));

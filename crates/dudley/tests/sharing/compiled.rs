@@ -73,7 +73,8 @@ fn layout(random: &mut Random, is_plain: bool) -> String {
     text
 }
 
-/// Replaces the errors `NotCompiled` and `NeedsStream` by `None`.
+/// Returns `None` instead of the errors `NotCompiled` and `NeedsStream`, and all other errors
+/// unchanged.
 fn if_described(found: Result<Location, dudley::Error>) -> Result<Option<Location>, dudley::Error> {
     match found {
         Err(error)

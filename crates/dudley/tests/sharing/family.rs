@@ -81,14 +81,15 @@ fn an_array_is_located_for_given_values_without_a_file() {
 fn a_location_is_the_same_when_it_is_requested_again() {
     let template =
         Template::parse("{ N : i8 }  x = { a = i1  b = f4[2] }[N]  t = S1[N, 3]").unwrap();
-    // More paths than are cached.
+    // Request more paths than the template caches.
     let paths: Vec<String> = (0..600)
         .map(|n| format!("/x[{n}].b"))
         .chain(["/t", "/x", "/x.b", "/N", "/x/b"].map(String::from))
         .collect();
     for values in [600, 700, 600].map(|n| Values::new().with("N", n)) {
         for path in paths.iter().chain(&paths).chain(paths.iter().rev()) {
-            // A new setting discards the cached locations.
+            // Changing an option discards the cached locations, so the clone computes the location
+            // again.
             let fresh = template.clone().native(true).locate(&values, path).unwrap();
             assert_eq!(template.locate(&values, path).unwrap(), fresh, "{path}");
         }
@@ -186,7 +187,7 @@ fn a_file_with_a_different_shape_is_reported_by_name() {
     // The files before the mismatch can be read.
     let r = family.get("/r").unwrap().slice(&slices(":2")).unwrap();
     assert_eq!(r.read::<f64>().unwrap()[4..], [100.0, 101.0, 102.0, 103.0]);
-    // In all files, `last` has the same shape, although not the same address.
+    // In all files, `last` has the same shape, but not the same address.
     assert_eq!(family.get("/last").unwrap().read::<i16>().unwrap(), [0; 9]);
     std::fs::write(&files[1], &std::fs::read(&files[1]).unwrap()[..50]).unwrap();
     let error = family.get("/r").unwrap().read::<f64>().unwrap_err();
@@ -289,7 +290,7 @@ fn a_truncated_file_of_summaries_is_an_error() {
     let template = Template::parse("< { } x = f8").unwrap();
     let records = Summaries::from_source(&template, i64::MAX.to_le_bytes().to_vec());
     assert!(records.unwrap_err().to_string().contains("limit"));
-    // A file of summaries with records of different sizes would have to be read from the start.
+    // If records differ in size, a file of summaries could only be read from its start.
     let template = Template::parse("{ N : i4  names = S1[N] } x = f8[N]").unwrap();
     let error = Summaries::from_source(&template, vec![0; 16]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotStrided { .. }), "{error}");

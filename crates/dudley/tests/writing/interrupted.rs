@@ -142,7 +142,8 @@ fn a_process_killed_at_any_write_leaves_a_readable_file() {
                 }
                 if fault == Fault::FailOnceAtOperation(operation) {
                     journal::undo(&mut storage).unwrap();
-                    // After the journal has been removed, only the directory remains to be synced.
+                    // The last operation only syncs the directory after the journal has been
+                    // removed, so the new file remains.
                     let is_last = operation + 1 == operations.len() as u64;
                     let left = if is_last { &new } else { &old };
                     assert_eq!(storage.file_bytes(), left, "a change that fails is undone");

@@ -24,8 +24,8 @@ fn with_values(order: Order, values: Values) -> WriteOptions {
     WriteOptions::new().rules(Rules::new().order(order).values(values))
 }
 
-/// Writes a file to memory, with the data that `put` puts. Returns the bytes of the file and the
-/// report.
+/// Creates a file in memory, and calls `put` to write its data. Returns the bytes of the file and
+/// the report.
 fn written(
     options: &WriteOptions,
     layout: &str,
@@ -205,7 +205,7 @@ fn zeros(datatype: &str) -> Array<Bytes> {
 }
 
 #[test]
-fn putting_a_huge_number_of_empty_elements_takes_no_time() {
+fn putting_a_huge_number_of_empty_elements_is_fast() {
     let layout = "x = S1[1000000000000000000, 0]  y = { }[1000000000000000000]";
     let (_, report) = written(&options(Order::Little), layout, |_| Ok(())).unwrap();
     assert_eq!(report.missing, [""; 0]);

@@ -80,7 +80,7 @@ fn array<T: Element>(elements: &[T], shape: &[u64]) -> Array<Bytes> {
 }
 
 #[test]
-fn numbers_of_the_type_in_the_file_are_written_from_the_memory_of_the_caller() {
+fn numbers_that_need_no_conversion_are_written_from_the_memory_of_the_caller() {
     let (a, b, c) = ([0.5, 1.5], vec![1_u16, 2, 3], array(&[true, false], &[2]));
     let mut out = Recorder::default();
     let mut writer =
@@ -133,7 +133,7 @@ fn large_numbers_in_the_other_byte_order_are_written_in_pieces() {
 }
 
 #[test]
-fn put_put_vec_and_put_array_write_the_same_file() {
+fn all_put_functions_write_the_same_file() {
     let text = "N : i1  a = <i2[3]  b = >i2[3]  c = f4[3]  d = i2[3] -> gzip  e = { x = i2[3] }";
     let numbers = [1_i16, -2, 300];
     let paths = ["a", "b", "c", "d", "e.x"];

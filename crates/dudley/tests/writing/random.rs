@@ -15,8 +15,8 @@ struct Item {
     values: Vec<i64>,
 }
 
-/// A part of an item to put: the path within the item, the number of elements per instance, and the
-/// number of bits per value.
+/// A path within an item, with the number of values to put per instance and the number of bits per
+/// value.
 type Part = (&'static str, usize, u32);
 
 fn item() -> impl Strategy<Value = Item> {
@@ -54,7 +54,7 @@ fn item() -> impl Strategy<Value = Item> {
     )
 }
 
-/// Returns the values of a part, which cover the whole range of the type and are exact as floats.
+/// Returns `count` values that fit into `bits` bits and are exact as floats.
 fn fit(values: &[i64], bits: u32, count: usize) -> Vec<i64> {
     values
         .iter()
