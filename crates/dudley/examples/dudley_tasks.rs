@@ -16,7 +16,7 @@
 //! dudley_tasks family LAYOUT TIMES FILE..       read the array of all files as a single array
 //! dudley_tasks summary LAYOUT TIMES SUMMARY FILE..  the same as `family`, but with a summary
 //! dudley_tasks alone LAYOUT TIMES FILE..        read the bytes of the array with system calls only
-//! dudley_tasks copy LAYOUT TIMES FILE           read a large array into memory allocated before
+//! dudley_tasks copy LAYOUT TIMES FILE           read a large array into preallocated memory
 //! dudley_tasks read LAYOUT TIMES FILE           read a large array into newly allocated memory
 //! dudley_tasks write LAYOUT TIMES FILE          write a large array to a new file, and sync it
 //! ```

@@ -230,7 +230,7 @@ fn a_list_of_counted_elements_is_not_stacked() {
 }
 
 #[test]
-fn paths_to_anything_but_data_are_rejected_with_the_kind_of_item() {
+fn a_path_that_leads_to_no_data_is_rejected_with_the_kind_of_the_item() {
     let file = open("g/ x = u1 .. l [u1] K : 3", &[1, 2]).unwrap();
     for (path, what) in
         [("/g", "a dict"), ("/l", "a list"), ("/K", "a fixed parameter"), ("/", "a dict")]

@@ -61,7 +61,7 @@ fn every_scalar_type_is_read_as_its_rust_type() {
 }
 
 #[test]
-fn any_nonzero_byte_of_a_boolean_is_true() {
+fn any_nonzero_byte_of_a_boolean_array_is_true() {
     let file = file(&a("datatype: bool8, byteorder: big, shape: [3]"), &[&[0, 1, 7]]);
     let array = array(&file, "/a");
     assert_eq!(array.read::<bool>().unwrap(), [false, true, true]);

@@ -54,7 +54,7 @@ struct Text {
     comments: usize,
     /// Number of anchors so far.
     anchors: usize,
-    /// The numbers of the anchors of mappings so far.
+    /// The anchors of mappings so far, by number.
     maps: Vec<usize>,
 }
 

@@ -51,7 +51,7 @@ fn a_comparison_reports_differences_in_values_keys_items_and_tags() {
 }
 
 #[test]
-fn comparing_lists_reports_the_surplus_items_of_the_longer_one() {
+fn comparing_lists_reports_the_surplus_items_of_the_longer_list() {
     assert_eq!(differences("a: [1]", "a: [1, 2, 3]"), ["+ /a/1: 2", "+ /a/2: 3"]);
     assert_eq!(differences("a: [1, 2]", "a: []"), ["- /a/0: 1", "- /a/1: 2"]);
 }

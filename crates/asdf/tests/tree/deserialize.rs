@@ -73,7 +73,7 @@ fn structs_options_and_tuples_are_deserialized() {
 }
 
 #[test]
-fn a_deserialization_error_has_the_pointer_line_and_column_of_the_node() {
+fn a_deserialization_error_has_the_pointer_and_the_position_of_the_node() {
     let text = "d:\n  name: a\n  pixels: [1, 70000]\n";
     type Map = HashMap<String, Detector>;
     let want = "/d/pixels/1: invalid value: integer `70000`, expected u16";
@@ -107,7 +107,7 @@ fn an_error_about_a_key_has_the_pointer_of_its_entry() {
 }
 
 #[test]
-fn an_error_behind_an_alias_has_the_pointer_of_the_target() {
+fn an_error_below_an_alias_has_the_pointer_of_the_anchored_node() {
     let text = "a: &a {name: x, pixels: [1, x]}\nb: *a\n";
     #[derive(Debug, Deserialize)]
     #[allow(dead_code, reason = "it is never made")]

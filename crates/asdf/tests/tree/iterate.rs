@@ -30,7 +30,7 @@ fn items_and_entries_can_be_iterated_from_both_ends_and_counted() {
 }
 
 #[test]
-fn a_mapping_has_the_same_keys_as_its_entries() {
+fn the_keys_of_a_mapping_are_the_keys_of_its_entries() {
     let (document, _) = parse_reported("{<<: {m: 0}, b: 1, 7: 2, b: 3}");
     let keys = document.root().keys();
     assert_eq!(keys.len(), 3);

@@ -1,4 +1,4 @@
-//! YAML's own tags, and other tags.
+//! Nodes with YAML's own tags, and nodes with other tags.
 
 use asdf::yaml::{Content, Document, Integer, NodeKind, YamlNode};
 
@@ -129,7 +129,7 @@ fn parse_large(text: &str) -> Document {
 
 #[test]
 fn an_ordered_mapping_with_tagged_entries_can_be_addressed_by_key() {
-    // Python asdf 6.0 writes an `OrderedDict` like this.
+    // In this form, Python asdf 6.0 writes an `OrderedDict`.
     let document = parse("o: !!omap\n- !!omap {x: 1}\n- !!omap {y: 2}\n");
     for node in document.nodes() {
         assert!(node.value().is_ok(), "{:?}", node.tag());

@@ -266,7 +266,7 @@ fn a_tree_within_the_depth_limit_reads_back_and_a_deeper_one_is_an_error() {
 }
 
 #[test]
-fn values_are_set_by_pointer() {
+fn values_can_be_set_by_json_pointer() {
     let mut tree = Tree::default();
     tree.set("/a/b~1c", 1).unwrap();
     tree.set("/list", vec![1, 2]).unwrap();

@@ -460,7 +460,7 @@ fn the_state_template_has_the_documented_addresses() {
         addresses(TEMPLATE, &sizes(4, 3, 0))[10..],
         ["/gb 512 [0]", "/unu 512 [0,2,3]", "end 512"]
     );
-    // Compute the addresses of the same state in one dimension.
+    // Compute the addresses of the simulation state in one dimension.
     let flat = addresses(TEMPLATE, &sizes(4, -1, 2));
     assert_eq!(flat[4..6], ["/r 32 [4]", "/z 64 [4]"]);
     assert_eq!(flat[8..10], ["/rho 160 [3]", "/te 184 [3]"]);

@@ -149,7 +149,7 @@ fn complex_numbers_are_aligned_by_size_or_by_part() {
 }
 
 #[test]
-fn a_value_for_an_instance_overrides_one_for_a_path_which_overrides_one_for_a_name() {
+fn values_for_an_instance_override_values_for_a_path_and_these_override_values_for_a_name() {
     let layout = "t { N : i1  a = u1[N] }  x = t[3]  g/ N : i1  y = u1[N]  z = i1";
     let end = |values: &[(&str, i64)]| *addresses(layout, values).last().unwrap();
     assert_eq!(end(&[("N", 2)]), Some(9 + 1 + 2));
@@ -338,7 +338,7 @@ fn the_files_in_the_specification_have_the_documented_addresses() {
     );
     let found = of("v = i4[8] -> gzip  w = i1", &compressed);
     assert_eq!(found, (vec![row(16, "<i4"), row(65, "i1")], 66));
-    // The byte order in the layout takes precedence over the one in the signature.
+    // The byte order in the layout takes precedence over the byte order in the signature.
     assert_eq!(of("> N : i2 @16", &little).0, [row(16, ">i2")]);
 }
 
@@ -452,7 +452,7 @@ fn a_filter_at_the_use_of_a_typedef_replaces_the_filter_of_the_typedef() {
 }
 
 #[test]
-fn an_extension_repeats_everything_except_the_placement() {
+fn an_extension_of_a_list_repeats_everything_except_the_placement() {
     let rows = table_of("N : 3  l [u1[N] -> gzip %64]  l @8  g/ N : 5  l [u1[N] %16]  l %0", &[]);
     let rows = rows.unwrap();
     let of = |at: usize| (&rows[at]["address"], &rows[at]["shape"], &rows[at]["filter"]);

@@ -69,7 +69,7 @@ fn free_names_of_a_type_are_bound_where_the_type_is_used() {
 }
 
 #[test]
-fn an_extension_keeps_the_bindings_of_the_previous_element() {
+fn an_extension_of_a_list_keeps_the_bindings_of_the_previous_element() {
     let layout = parse("N : 2 g/ l [i1[N]] N : 5 l %0 l [i1[N]]");
     assert_eq!(bound(&layout, "/g/l[0]"), "/N");
     assert_eq!(bound(&layout, "/g/l[1]"), "/N");

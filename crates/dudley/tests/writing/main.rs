@@ -60,7 +60,8 @@ fn the_examples_in_the_specification_are_written_byte_for_byte() {
     assert_eq!(bytes, hex(expected));
 }
 
-/// Writes the worked example (c), in which the new data begins at the address of the old layout.
+/// Writes the worked example (c) of the specification, in which the new data begins at the address
+/// of the old layout.
 #[test]
 fn extending_in_place_produces_the_documented_bytes() {
     let (old, _) = example_a();
@@ -75,7 +76,7 @@ fn extending_in_place_produces_the_documented_bytes() {
     assert_eq!(storage.file_bytes(), expected);
 }
 
-/// Writes the worked example (d).
+/// Writes the worked example (d) of the specification.
 #[test]
 fn a_compressed_array_round_trips() {
     let layout = "v = i4[8] -> gzip  w = i1";
