@@ -1,20 +1,20 @@
-"""Times our ASDF reader and writer beside the Python reference and asdf-rs, the fastest other reader for Rust, on
-the same files in one run, and prints ratios.
+"""Times our ASDF reader and writer, the Python reference, and asdf-rs, the fastest other reader for Rust, on the same
+files in a single run, and prints the ratios of the times.
 
     side_by_side.py DIRECTORY OURS PEER [--quick]
 
-DIRECTORY holds the files, made on first use. OURS is the program `bench_tasks`, PEER the program in
-`benches/peer`. Every measurement is a process of its own that does a task several times; they take
-turns, so that a machine that slows down slows all. "ours" has one thread and "ours x2" two. Ratios are
-those of one thread, except for views and for the checksummed writes of 1 GiB and of 1,000 blocks: there the others
-are compared with ours on two cores. Times are
-those of the fastest of the processes of a side, the medians of its repetitions, in milliseconds: what else the
-machine does can only make a process slower. A ratio above 1 means that ours is faster. All read into new memory
-and copy no more than they must. Blocks are not verified, except by the tasks named so. In those named `checked`, ours
-verifies what it reads; the reference does so for 1 GiB only. Peak memory is the largest resident set of
-the process itself.
+DIRECTORY contains the files, which are created on first use. OURS is the program `bench_tasks`, and PEER is the
+program in `benches/peer`. Each measurement is a separate process that repeats a task. The programs take turns, so
+that a machine that slows down affects all of them. The column "ours" is our program with one thread, and "ours x2"
+with two. Ratios compare one thread, except for views and for writing uncompressed blocks: in these tasks, the other
+programs are compared with ours on two cores. The time of a program is the median of its repetitions, in
+milliseconds, in the fastest of its processes, because other load on the machine can only slow a process down. A
+ratio above 1 means that ours is faster. All programs read into new memory, and copy no more than necessary. Only
+the tasks with `verify` or `checked` in their names verify blocks. In the `checked` tasks, our program verifies the
+blocks that it reads, and the reference verifies only those of 1 GiB. The peak memory is the largest resident set of
+the process.
 
-A second table is of trees made in memory: the time and the memory of a node, by the number of nodes.
+A second table lists the time and the memory per node for trees in memory, by the number of nodes.
 """
 
 import json
@@ -29,16 +29,16 @@ import time
 import typing
 
 ROUNDS = 3
-# Seconds that a short task is done before it is timed, as by our programs.
+# Minimum number of seconds for which a task is repeated before it is timed, as in our programs.
 WARM_UP = 0.1
 
 
 class Task(typing.NamedTuple):
     file: str
-    repetitions: int  # in a process
-    python: float | None = None  # floor of the wall ratio to Python; None: shown only
-    peer: float | None = None  # the same to asdf-rs; NaN: shown only; None: not run
-    milliseconds: float | None = None  # what ours may take
+    repetitions: int  # per process
+    python: float | None = None  # minimum ratio of the times of Python and ours; None: no minimum
+    peer: float | None = None  # minimum ratio for asdf-rs; NaN: no minimum; None: asdf-rs is not run
+    milliseconds: float | None = None  # maximum time of our program
 
 
 SHOWN = math.nan
@@ -76,20 +76,21 @@ TASKS = {
     "complex_step": Task("views.asdf", 15, 1),
 }
 
-# Nodes of the trees made in memory, and what the largest two may cost: bytes of a node, and its time
-# as a multiple of that in the smallest tree.
+# Numbers of nodes of the trees in memory, and the limits for the largest two trees: the number of bytes per node, and
+# the time per node as a multiple of the time per node in the smallest tree.
 NODES = [10**4, 10**5, 10**6, 10**7]
 NODE_BYTES = 80
 NODE_SLOWDOWN = 2
 
-# Tasks over one array of views.asdf: the key in the tree.
+# Tasks that read an array of views.asdf, with the key of the array.
 VIEWS = {
     "strided_step": "step", "strided_transposed": "transposed", "strided_reversed": "reversed",
     "strided_big_endian": "big_step", "complex_big_endian": "complex_big", "complex_step": "complex_step",
 }
 
-# Writing a tree whose arrays are in memory: the content of the file. No side waits for the disk. One block of 1 GiB
-# has no floor beside the reference: its MD5, which no second core can help with, takes nearly all of the time.
+# Tasks that write the content of a file, whose arrays are in memory. No program waits for the disk. A single block of
+# 1 GiB has no minimum ratio to the reference, because its MD5, which cannot be computed on two cores, takes nearly all
+# of the time.
 WRITING = {
     "write_1gib": Task("big.asdf", 3, None, 2),
     "write_1gib_16_blocks": Task("big_16.asdf", 3, 1.5, 2),
@@ -101,18 +102,18 @@ WRITING = {
     "write_lz4_smooth": Task("lz4_smooth.asdf", 1, None, SHOWN),
 }
 TASKS |= WRITING
-# Changing one number in a file, and a long text in a large tree that has room to grow, in place. Both sides wait
-# for what their own way of doing it waits for.
+# Tasks that change a number, or a long text in a large tree with enough padding, in place. Each program waits for the
+# disk as it does by default.
 TASKS["edit_number_1gib"] = Task("edit.asdf", 3, None, None, 10)
 TASKS["edit_tree_1gib"] = Task("edit_tree.asdf", 3, None, None, 10)
 
-# What the text in a large tree is changed to, by turns: more than a page differs.
+# The alternating values of the text in a large tree. More than a page differs between them.
 LONG_TEXTS = ["short " * 700, "much longer " * 800]
 
-# Tasks whose ratios are those of two threads of ours.
+# Tasks whose ratios are for our program with two threads.
 ON_TWO_CORES = [*VIEWS, "write_1gib", "write_1gib_16_blocks", "write_1000_blocks"]
 
-# Tasks that a second thread must make faster; those that write do it within one block.
+# Tasks that a second thread must make faster. The files to write have a single block.
 SCALING = ["many_zlib_blocks", "write_zlib_smooth", "write_zlib_noisy", "write_bzp2_smooth"]
 
 
@@ -140,7 +141,7 @@ def make(directory, quick):
                 file.truncate()
 
     def with_room(name, source):
-        """The file with room after its tree, and without the index, which would be wrong."""
+        """Copies a file with padding after its tree, and without the index, whose offsets would be wrong."""
         path = directory / name
         with open(directory / source, "rb") as old, open(path, "wb") as new:
             head = old.read(1 << 20)
@@ -174,7 +175,7 @@ def make(directory, quick):
     if not (directory / "edit_tree.asdf").exists():
         write("edit_tree_tight.asdf", lambda: {**tree(), "text": LONG_TEXTS[0], "data": np.arange(gib // 8, dtype="<f8")})
         with_room("edit_tree.asdf", "edit_tree_tight.asdf")
-        # The reference may move the block, which takes the room.
+        # The reference may move the block, so that no padding is left.
         shutil.copyfile(directory / "edit_tree.asdf", directory / "edit_tree_python.asdf")
     write("big.asdf", lambda: {"data": np.arange(gib // 8, dtype="<f8")})
     write("big_16.asdf", lambda: {f"data_{n}": np.arange(gib // 128, dtype="<f8") + n for n in range(16)})
@@ -200,7 +201,7 @@ def make(directory, quick):
 
 
 def reference(task, path):
-    """The task as a user of the reference does it, as a function to time."""
+    """Returns a function that does a task as a user of the reference would, to be timed."""
     import asdf
     import numpy as np
 
@@ -251,7 +252,7 @@ def reference(task, path):
 
 
 def writing(task, path):
-    """The same for a task that writes."""
+    """Returns a function that writes the content of a file with the reference, to be timed."""
     import asdf
 
     with asdf.open(path, lazy_load=False, memmap=False) as file:
@@ -263,7 +264,7 @@ def writing(task, path):
 
 
 def written(path):
-    """What the reference writes. It is removed each time, as by our programs."""
+    """Returns the path of the file that the reference writes. It is removed after each run, as in our programs."""
     return f"{path}.python"
 
 
@@ -285,7 +286,7 @@ def child(task, path, repetitions):
 
 
 def peak():
-    """Peak memory of this process alone: `ru_maxrss` begins with that of the process that started it."""
+    """Returns the peak memory of this process in bytes. `ru_maxrss` would begin with that of the parent process."""
     status = pathlib.Path("/proc/self/status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) * 1024
 
@@ -319,7 +320,7 @@ def compare(directory, ours, peer, name, quick):
 
 
 def verdicts(name, ratio, peer_ratio, milliseconds, scaling):
-    """Each floor or ceiling of a task, and whether it is met."""
+    """Yields each limit of a task as text, and whether the limit is met."""
     task = TASKS[name]
     if task.python is not None:
         yield f"python >= {task.python}", ratio >= task.python
@@ -341,7 +342,7 @@ def judged(name, verdicts, missed):
 
 
 def compare_nodes(ours, quick, missed):
-    """Time and memory of a node in trees of different sizes."""
+    """Prints the time and the memory per node for trees of different sizes. Appends missed limits to `missed`."""
     print(f"\n{'nodes':<12}{'ms':>10}{'ns/node':>10}{'bytes/node':>12}")
     first = None
     for count in NODES[:2] if quick else NODES:
@@ -355,7 +356,7 @@ def compare_nodes(ours, quick, missed):
         wall = min(statistics.median(times["wall"]) for _, times in runs)
         first = first or wall / nodes
         checks = []
-        if count >= 10**6:  # the memory of a smaller tree is lost in that of the process
+        if count >= 10**6:  # a smaller tree needs too little memory to be measured
             checks = [
                 (f"<= {NODE_BYTES} bytes", memory <= NODE_BYTES),
                 (f"<= {NODE_SLOWDOWN} x the first", wall / nodes <= NODE_SLOWDOWN * first),
@@ -382,7 +383,7 @@ def main(directory, ours, peer, quick):
         (their_wall, their_cpu, their_peak), (wall, cpu, peak), (wall2, _, _) = result["python"], result["one"], result["two"]
         peer_wall = result["peer"][0] if "peer" in result else math.nan
         ratio, scaling = their_wall / wall, wall / wall2
-        cpu_ratio = their_cpu / cpu if cpu > 0 else math.nan  # the kernel's clock has ticks
+        cpu_ratio = their_cpu / cpu if cpu > 0 else math.nan  # short times are rounded to 0
         peer_ratio = peer_wall / wall
         if task in ON_TWO_CORES:
             ratio, peer_ratio = their_wall / wall2, peer_wall / wall2

@@ -1,4 +1,5 @@
-"""Reads with the Python reference what the Rust test `write` wrote, and compares: `check.py DIRECTORY`."""
+"""Reads the files that the Rust test `write` wrote with the Python reference, and compares the content with the
+expected values: `check.py DIRECTORY`."""
 
 import bz2
 import importlib.util
@@ -16,7 +17,7 @@ import record  # noqa: E402
 
 
 def abacus():
-    """The extension of abacusutils, loaded from its file: the package itself imports astropy and numba."""
+    """Returns the extension of abacusutils. Loads it from its file, because the package imports astropy and numba."""
     path = pathlib.Path(sys.prefix) / "abacus" / "abacusnbody" / "data" / "asdf.py"
     spec = importlib.util.spec_from_file_location("abacus_asdf", path)
     module = importlib.util.module_from_spec(spec)
@@ -25,7 +26,7 @@ def abacus():
 
 
 def blocks(data):
-    """Code and stored bytes of each block, by the index."""
+    """Yields the compression code, the stored bytes and the decoded size of each block in the block index."""
     _, found, index = data.rpartition(b"#ASDF BLOCK INDEX\n")
     if not found:
         return
@@ -38,7 +39,7 @@ def blocks(data):
 
 
 def check_streams(data):
-    """Compressed blocks are one stream each, with nothing after it."""
+    """Checks that each compressed block contains a single stream, with nothing after it."""
     decoders = {"zlib": zlib.decompressobj, "bzp2": bz2.BZ2Decompressor}
     for code, stored, size in blocks(data):
         if code in decoders:
@@ -53,14 +54,14 @@ def check_copy(path, expected):
     with asdf.config_context() as config:
         config.validate_on_read = True
         if "__blsc-chunked" in path.name:
-            # It reads chunks only, and asdf-compression a single buffer only, under the same code.
+            # This extension reads only chunks, whereas asdf-compression reads only a single buffer under the same code.
             config.add_extension(abacus())
             warnings.filterwarnings("ignore", 'Found more than one compressor for "blsc"')
         with asdf.open(path, validate_checksums=True, lazy_load=False):
             pass
         ours = record.record(path)
     assert ours["arrays"] == expected["arrays"], "arrays differ"
-    # In the tree a number has no byte order.
+    # Numbers in the tree have no byte order, so ignore it.
     text = lambda value: json.dumps(value).replace('">', '"<') if "inline" in path.name else value
     assert text(ours["value"]) == text(expected["value"]), "values differ"
 
@@ -87,7 +88,7 @@ def main(directory):
     cases = {case["name"]: case["ours"] for case in json.loads((directory / "expected.json").read_text())["cases"]}
     copies = json.loads((directory / "ours" / "copies.json").read_text())
     failures = []
-    # What is not as it should be is an error, not a line on the terminal.
+    # Treat warnings of the reference as errors.
     warnings.simplefilter("error")
     for copy in copies:
         try:

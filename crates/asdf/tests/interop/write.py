@@ -1,6 +1,6 @@
-"""Writes, with the Python reference, arrays of every datatype, byte order, stride and mask that it
-can write, and what it reads back from them: `write.py DIRECTORY`. The Rust test `interop` then reads
-the files and compares."""
+"""Writes arrays of every datatype, byte order, stride and mask that the Python reference can write, and
+records what the reference reads back: `write.py DIRECTORY`. The Rust tests then read the files, and
+compare the results with the records."""
 
 import itertools
 import json
@@ -19,7 +19,7 @@ RECORD = [("id", "{}i4"), ("name", "S5"), ("title", "{}U3"), ("z", "{}c16"), ("m
 
 
 def random_array(dtype, shape):
-    """Random bytes of the datatype, with text that is text and booleans that are 0 or 1."""
+    """Returns an array with random elements. Text consists of valid characters, and booleans are 0 or 1."""
     dtype = np.dtype(dtype)
     if dtype.names:
         result = np.zeros(shape, dtype)
@@ -47,7 +47,7 @@ def random_array(dtype, shape):
 
 
 def views(array):
-    """The same data through every kind of stride."""
+    """Yields views of an array with every kind of strides, each with a name."""
     yield "plain", array
     yield "step", array[::2]
     yield "reversed", array[::-1]
@@ -86,7 +86,7 @@ def trees():
             array = random_array(dtype, (6, 8))
             mask = RANDOM.integers(0, 2, array.shape).astype(bool)
             yield f"{name}_masked", {"m": np.ma.MaskedArray(array, mask)}, {}
-    # Those after the first three come with the package asdf-compression.
+    # All codecs after the first three need the package asdf-compression.
     for codec in ("zlib", "bzp2", "lz4", "lz4f", "zstd", "blsc"):
         tree = {code: random_array(code, (300, 41)) for code in (">f8", "<i2", "<c16")}
         tree["smooth"] = np.linspace(0, 1, 1_500_000)

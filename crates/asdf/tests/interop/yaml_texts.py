@@ -1,11 +1,11 @@
-"""Writes random YAML texts, many of them not valid, and the trees of a corpus, each with what PyYAML's C
-loader makes of it: `yaml_texts.py DIRECTORY`. The Rust test `interop` then reads the texts and compares.
-`SCIBIN_INTEROP_TEXTS` is the number of texts, `SCIBIN_INTEROP_SEED` the seed.
+"""Writes random YAML texts, many of them invalid, and the trees of a corpus, each with the result of PyYAML's C
+loader: `yaml_texts.py DIRECTORY`. The Rust test `interop` then reads the texts, and compares the results.
+`SCIBIN_INTEROP_TEXTS` sets the number of random texts, and `SCIBIN_INTEROP_SEED` the seed.
 
-A line of `yaml.jsonl` is an object with the `text` and one of
-- `refused`: the message,
-- `events`: [kind, anchor, tag, style, text] each, and `json`: the value as `scibin asdf tree --json`
-  prints it, or `unmade`: why PyYAML makes no value of it."""
+Each line of `yaml.jsonl` is an object with the `text` and either
+- `refused`, the message with which PyYAML rejects the text, or
+- `events`, a list of [kind, anchor, tag, style, text], and either `json`, the value as `scibin asdf tree --json`
+  prints it, or `unmade`, the reason why PyYAML creates no value."""
 
 import base64
 import datetime
@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[4]
 YAML = "tag:yaml.org,2002:"
 STYLES = {None: "", "": "", "'": "'", '"': '"', "|": "|", ">": ">"}
 
-# Texts of plain scalars that resolvers know, or nearly.
+# Plain scalars that match the pattern of a type, or nearly match it.
 PLAIN = """1 -2 +3 017 08 0x1F 0b101 0b_ 1_000 1:30 1:60 -1:30.5 1.5 1. .5 -.5 1e3 1.0e+3 1.5E-7 .inf -.INF .nan
 .NaN 1.79e+309 ~ null NULL nUll yes No TRUE on y n 2001-12-14 2001-1-2 2001-12-14t21:59:43.10-05:00
 2001-12-14 21:59:43 2024-02-30 = << word a-b x:y http://a.b/c a#b -x ?x :x é 漢字 😀 99999999999999999999
@@ -124,7 +124,7 @@ class Generator:
         return '"' + "".join(word.replace("\\", "\\\\").replace('"', '\\"') + escape() + (fold() if self.chance(50) else "") for word in words) + '"'
 
     def scalar(self, indent, flow):
-        """A scalar that fits on the line, or goes on in lines of more indentation."""
+        """Returns a scalar on the current line, which may continue on lines that are indented more."""
         if self.chance(65):
             text = self.plain(flow)
             if self.chance(8):
@@ -161,7 +161,7 @@ class Generator:
         return self.properties() + name
 
     def block(self, indent, depth):
-        """Lines of a node, with the line break at the end."""
+        """Returns the lines of a node in block style, with a line break at the end."""
         kind = self.random.random()
         if depth > 3 or kind < 0.1:
             pad = " " * indent
@@ -182,7 +182,7 @@ class Generator:
         return "".join(lines)
 
     def value(self, indent, depth, item):
-        """What stands after a dash or a colon, to the end of its lines."""
+        """Returns the text of a value after a dash or a colon, up to the end of its last line."""
         blanks = self.one(" ", " ", " ", "  ", "   ", "\t") if self.chance(15) else " "
         alias = self.alias()
         if alias:
@@ -198,12 +198,12 @@ class Generator:
             return blanks + self.properties() + self.flow(depth + 1, indent) + self.comment() + "\n"
         inner = self.block(indent + self.random.randint(1, 4), depth + 1)
         if item and self.chance(50) and inner.startswith(" "):
-            # A compact collection in the line of the dash.
+            # Begin the collection on the line of the dash.
             width = len(inner) - len(inner.lstrip(" ")) - indent - 1
             if width > 0 and "\n" in inner:
                 return " " * width + inner.lstrip(" ")
         if not item and self.chance(20):
-            # Not indented below its key.
+            # Do not indent the collection below its key.
             inner = self.block(indent, depth + 1)
             if not inner.lstrip(" ").startswith("-"):
                 inner = " " + inner.replace("\n", "\n ").rstrip(" ")
@@ -241,7 +241,7 @@ class Events(list):
 
 
 def events(text):
-    """The events of the only document."""
+    """Returns the events of a text, which must contain a single document."""
     found = Events()
     documents = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
@@ -268,11 +268,11 @@ def events(text):
 
 
 class Unmade(Exception):
-    """PyYAML makes no value of it."""
+    """Raised if PyYAML creates no value, or a value that is not comparable."""
 
 
 def value(loader, node, path=()):
-    """The JSON form of a composed node."""
+    """Returns the JSON form of a composed node. `path` contains the nodes above it."""
     if id(node) in path:
         raise Unmade("cycle")
     path = (*path, id(node))
@@ -349,7 +349,7 @@ def scalar(loader, node):
 
 
 def case(text):
-    """What PyYAML makes of a text."""
+    """Returns the result of PyYAML for a text, or `None` if the text cannot be encoded."""
     result = {"text": text}
     try:
         result["events"] = events(text)
@@ -377,7 +377,7 @@ def case(text):
 
 
 def trees():
-    """The trees of the corpus' files and of our own."""
+    """Yields the trees of our golden files and of the files in the corpus."""
     for folder in (ROOT / "crates/testdata/asdf", ROOT.parent / "shared/corpus/asdf"):
         for path in sorted(folder.rglob("*.asdf")):
             tree = re.search(rb"^%YAML 1\.1.*?^\.\.\.\r?$", path.read_bytes(), re.DOTALL | re.MULTILINE)

@@ -4,7 +4,7 @@
 //! code of the first error, or `warning=W001` the code of the first warning or note. Other words
 //! set values of parameters, `native` places the data after a signature, and `members` adds members
 //! to the table. A block ```` ```text ```` that begins with `address` is the table of the preceding
-//! layout, as printed by `scibin dudley resolve --order '<'`.
+//! layout, as printed by `scibin dudley resolve --byte-order '<'`.
 
 use std::ops::ControlFlow;
 
