@@ -1,5 +1,5 @@
-// The clock and the output of the programs in the side-by-side benchmark. Our program and the
-// peer's share this file.
+// Timing tasks and printing the results, for both our program and the peer's in the side-by-side
+// benchmark.
 
 use std::time::{Duration, Instant};
 

@@ -137,7 +137,7 @@ fn without_verification_every_read_of_a_block_with_a_wrong_checksum_succeeds() {
 }
 
 #[test]
-fn after_a_checksum_mismatch_every_later_read_fails_too() {
+fn after_a_checksum_mismatch_every_later_read_also_fails() {
     for_each_file(Verify::OnRead, |compression, open| {
         let file = open();
         for (name, read) in READS.iter().chain(READS) {

@@ -542,8 +542,8 @@ fn keys_with_a_default_count_as_present_up_to_standard_1_5() {
 
 #[test]
 fn a_reference_to_a_key_with_an_unescaped_tilde_leads_to_that_key() {
-    // The Roman telescope's schemas for source catalogs contain such references, although RFC 6901
-    // requires `~0` and `~1`.
+    // The Roman telescope's schemas for source catalogs contain references with an unescaped `~`,
+    // although RFC 6901 requires `~0`.
     let definitions = "definitions: {'a_~band~': {type: array}, 'b~/c': {type: array}}";
     for reference in ["a_~band~", "a_~0band~0", "b~0~1c", "b~~1c"] {
         let schemas = schema_of(&format!("$ref: '#/definitions/{reference}'\n{definitions}"));

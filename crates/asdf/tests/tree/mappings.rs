@@ -59,7 +59,7 @@ fn an_alias_may_be_a_key() {
 }
 
 #[test]
-fn own_keys_override_merged_keys_and_earlier_mappings_override_later_ones() {
+fn own_keys_override_merged_keys_and_earlier_merged_mappings_override_later_ones() {
     let text = "a: &a {p: 1, q: 2}\nb: &b {p: 5, r: 6}\n\
                 x: {<<: *a, q: 3}\ny: {<<: [*a, *b], s: 7}\nz: {<<: [*b, *a]}\nw: {<<: {t: 8}}\n";
     let document = parse(text);
@@ -122,7 +122,7 @@ fn the_core_schema_has_no_merge_keys() {
 }
 
 #[test]
-fn an_alias_refers_to_the_same_node_and_may_form_a_cycle() {
+fn an_alias_refers_to_the_anchored_node_itself_and_may_form_a_cycle() {
     let document = parse("a: &x [1, *x]\nb: &y {self: *y, x: *x}\n");
     let a = document.root().get("a").unwrap();
     assert_eq!(a.at(1).unwrap().id(), a.id());
@@ -152,7 +152,7 @@ fn keys_of_a_large_mapping_are_found_by_hash() {
     }
     assert_eq!(root.get("key7").unwrap().as_str(), Some("again"));
     assert!(root.get("key50000").is_none());
-    // Searching linearly for each key would take minutes here.
+    // Looking up each key with a linear search would take minutes.
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 

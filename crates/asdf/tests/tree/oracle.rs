@@ -1,4 +1,4 @@
-//! A second opinion: `yaml-rust2` must produce the same events for random documents.
+//! A second opinion: this crate and `yaml-rust2` must produce the same events for random documents.
 //!
 //! Features that `yaml-rust2` reads differently from libyaml are excluded: several tag handles,
 //! NEL, LS and PS, deeply nested brackets, pairs in brackets with collections as values,

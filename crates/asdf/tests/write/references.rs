@@ -1,5 +1,5 @@
-//! Writing the standard's files again. The results must have equal values, and nearly all must
-//! equal their `.yaml` counterparts byte for byte. Needs the corpus.
+//! Rewriting the standard's files. The results must have equal values, and nearly all must equal
+//! their `.yaml` counterparts byte for byte. These tests need the corpus.
 
 use std::fs;
 use std::path::PathBuf;

@@ -403,7 +403,8 @@ fn a_checksum_shows_which_line_ends_were_converted() {
         assert!(converted != good);
         let (again, report) = repaired(&converted);
         assert!(report.lost.is_empty(), "{report:?}");
-        // Compare only the blocks, because line ends in the text before them have the same meaning.
+        // Compare only the blocks, because the meaning of the text before them does not depend on
+        // its line ends.
         let start = |bytes: &[u8]| offsets(bytes)[0];
         assert!(again[start(&again)..index_of(&again)] == good[start(&good)..index_of(&good)]);
     }

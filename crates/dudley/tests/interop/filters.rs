@@ -1,5 +1,5 @@
-//! Testing filters against zfpy and Pillow. `filters.py` writes the cases first, and later reads
-//! the data written here.
+//! Testing filters against zfpy and Pillow. `filters.py` first writes the cases, and later reads
+//! the data that this test writes.
 
 use std::fmt::Write as _;
 

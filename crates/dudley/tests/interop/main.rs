@@ -94,7 +94,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 }
 
 #[test]
-fn addresses_are_the_same_as_in_aligned_numpy_records() {
+fn addresses_equal_the_addresses_in_aligned_numpy_records() {
     let Some(folder) = testdata::interop_folder() else { return };
     let list = folder.join("numpy.json");
     let cases: Vec<Value> = serde_json::from_slice(&std::fs::read(list).unwrap()).unwrap();

@@ -315,7 +315,7 @@ fn primitive_types_can_be_redefined() {
 }
 
 #[test]
-fn an_extension_declares_the_same_elements_as_its_long_form() {
+fn an_extension_of_a_list_declares_the_same_elements_as_its_long_form() {
     let short = "IMAX : 2 JMAX : 3
     density [f8[IMAX,JMAX]]  # declares a list with a single item
     density@64

@@ -1,4 +1,4 @@
-//! Testing the help for mistakes that authors who know other languages may make.
+//! Testing the help for typical mistakes of authors who know other languages.
 
 use dudley::Layout;
 

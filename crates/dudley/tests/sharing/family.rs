@@ -88,8 +88,8 @@ fn a_location_is_the_same_when_it_is_requested_again() {
         .collect();
     for values in [600, 700, 600].map(|n| Values::new().with("N", n)) {
         for path in paths.iter().chain(&paths).chain(paths.iter().rev()) {
-            // Changing an option discards the cached locations, so the clone computes the location
-            // again.
+            // Changing an option of the clone discards its cached locations, so this location is
+            // computed.
             let fresh = template.clone().native(true).locate(&values, path).unwrap();
             assert_eq!(template.locate(&values, path).unwrap(), fresh, "{path}");
         }

@@ -91,7 +91,7 @@ fn a_compressed_array_round_trips() {
     assert_eq!(file.get("w").unwrap().read::<i8>().unwrap(), [1]);
     let head = hex("8d3c42440d0a1a0a");
     assert_eq!((&bytes[..8], &bytes[24..34]), (&head[..], &hex("1f8b08000000000002ff")[..]));
-    // If a compressed array is not put, compressed zeros are stored.
+    // A compressed array without data is stored as compressed zeros.
     let (bytes, report) = written(&options(Order::Big), layout, |_| Ok(())).unwrap();
     assert_eq!(report.missing, ["/v", "/w"]);
     assert_eq!(
