@@ -84,7 +84,7 @@ fn files_on_disk_can_be_read_by_position_or_mapped() {
 
 /// The order of precedence is: prefix of the type, byte order of the layout, signature, caller.
 #[test]
-fn the_byte_order_is_that_of_the_type_layout_signature_or_caller_in_this_order() {
+fn the_byte_order_of_a_type_overrides_the_layout_then_the_signature_then_the_caller() {
     let value = |layout: &str, signature: &[u8]| {
         let bytes = [signature, &[0, 1]].concat();
         open(layout, &bytes).unwrap().get("x").unwrap().read::<u16>().unwrap()[0]

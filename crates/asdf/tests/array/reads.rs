@@ -1,4 +1,4 @@
-//! All ways of reading the elements of an array.
+//! Reading the elements of an array in every supported way.
 
 use asdf::ndarray::ArrayError;
 use asdf::ndarray::{ByteOrder, Order, Origin};
@@ -20,7 +20,7 @@ fn float64(values: &[f64], byteorder: &str) -> (String, Vec<u8>) {
 }
 
 #[test]
-fn numbers_read_the_same_in_both_byte_orders() {
+fn numbers_in_both_byte_orders_are_read_correctly() {
     for byteorder in ["little", "big"] {
         let (tree, data) = float64(&[1.0, -2.5, f64::INFINITY], byteorder);
         let file = file(&tree, &[&data]);

@@ -1,4 +1,4 @@
-//! Compares two files by value.
+//! Comparing two files by value.
 
 use std::path::Path;
 

@@ -166,7 +166,7 @@ fn file(tree: &str) -> Asdf {
 }
 
 #[test]
-fn writing_a_collection_as_a_key_to_json_is_an_error_at_the_key() {
+fn json_output_of_a_mapping_with_a_collection_as_a_key_is_an_error_at_the_key() {
     let (document, _) = parse_reported("a: 1\n[b]: 2\n");
     let error = try_json(&document, Options::default()).unwrap_err();
     assert_eq!(error.to_string(), "line 2, column 1: a sequence cannot be a key at offset 5");

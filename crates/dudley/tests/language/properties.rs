@@ -215,8 +215,8 @@ fn resolved(resolver: &Resolver<'_>) -> Option<(Vec<serde_json::Value>, Option<u
 }
 
 /// Returns a stream that contains the value of each parameter at the address in its row, or `None`
-/// if this is impossible, such as if two parameters overlap. In generated layouts, all parameters
-/// of structs are called N.
+/// if this is impossible, for example because two parameters overlap. In generated layouts, all
+/// parameters of structs are called N.
 fn stream_of(
     layout: &Layout,
     rows: &[serde_json::Value],
