@@ -43,8 +43,8 @@ fn main() -> Outcome {
     })
 }
 
-/// Parses a tree of about `count` nodes. First prints the number of nodes, and by how many bytes
-/// the resident memory grows, as JSON.
+/// Measures how long it takes to parse a tree of about `count` nodes. First prints, as JSON, the
+/// number of nodes and the growth of the resident memory in bytes.
 fn nodes(count: usize, repetitions: usize) -> Outcome {
     let text = tree_text(count);
     let options = ParseOptions::default();

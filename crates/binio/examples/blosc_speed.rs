@@ -37,7 +37,7 @@ fn usage() -> ExitCode {
 }
 
 /// Decodes the buffer in a file `repetitions` times. Returns a line of JSON with the length of the
-/// data in bytes, and the seconds that all repetitions and the fastest repetition took.
+/// data in bytes, and the time in seconds for all repetitions and for the fastest one.
 fn time(path: &str, repetitions: u32) -> Result<String> {
     let bytes = std::fs::read(path).map_err(Error::from)?;
     let buffer = Buffer::parse(&bytes)?;

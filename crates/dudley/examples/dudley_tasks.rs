@@ -7,14 +7,14 @@
 //! dudley_tasks resolve LAYOUT TIMES             compute all addresses, with 3 for all parameters
 //! dudley_tasks locate_all LAYOUT TIMES          parse a layout, and list all paths and addresses
 //! dudley_tasks locate_one LAYOUT TIMES PATH     parse a layout, and locate one item
-//! dudley_tasks locate_again LAYOUT TIMES PATH   locate one item 1,000 times, after the first pass
+//! dudley_tasks locate_again LAYOUT TIMES PATH   locate one item once, then time 1,000 repetitions
 //! dudley_tasks template LAYOUT TIMES PATH       locate one item of a template 1,000 times
 //! dudley_tasks index_one INDEX TIMES PATH       open a compiled layout, and locate one item
 //! dudley_tasks index_all INDEX TIMES            open a compiled layout, and locate all items
 //! dudley_tasks index LAYOUT TIMES INDEX         compile a layout, and write the compiled layout
 //! dudley_tasks files LAYOUT TIMES FILE..        read one array from each file of a family in turn
 //! dudley_tasks family LAYOUT TIMES FILE..       read the array of all files as a single array
-//! dudley_tasks summary LAYOUT TIMES SUMMARY FILE..  the same as `family`, but with a summary
+//! dudley_tasks summary LAYOUT TIMES SUMMARY FILE..  like `family`, but with a summary
 //! dudley_tasks alone LAYOUT TIMES FILE..        read the bytes of the array with system calls only
 //! dudley_tasks copy LAYOUT TIMES FILE           read a large array into preallocated memory
 //! dudley_tasks read LAYOUT TIMES FILE           read a large array into newly allocated memory

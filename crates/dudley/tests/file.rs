@@ -82,15 +82,14 @@ fn files_on_disk_can_be_read_by_position_or_mapped() {
     assert!(error.io_error().is_some() && error.to_string().contains("none"), "{error}");
 }
 
-/// The order of precedence is: prefix of the type, byte order of the layout, signature, caller.
 #[test]
-fn the_byte_order_of_a_type_overrides_the_layout_then_the_signature_then_the_caller() {
+fn the_byte_order_comes_from_the_type_then_the_layout_then_the_signature_then_the_caller() {
     let value = |layout: &str, signature: &[u8]| {
         let bytes = [signature, &[0, 1]].concat();
         open(layout, &bytes).unwrap().get("x").unwrap().read::<u16>().unwrap()[0]
     };
     let big = hex("8d3e42440d0a1a0a 0000000000000000");
-    assert_eq!(value("x = u2", &[]), 256, "the byte order of the caller applies");
+    assert_eq!(value("x = u2", &[]), 256, "the caller's byte order applies");
     assert_eq!(value("x = u2", &big), 1, "the byte order of the signature applies");
     assert_eq!(value("< x = u2", &big), 256, "the byte order of the layout applies");
     assert_eq!(value("< x = >u2", &[]), 1, "the byte order of the type applies");

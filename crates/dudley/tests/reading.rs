@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use dudley::array::{Array, Datatype, Strided};
 use dudley::{ErrorKind, Layout, Order, Resolver, Rules, Values};
 
-/// Returns the array of a row or member in a stream.
+/// Returns the array that a datatype and strides describe in a stream.
 fn array(stream: &[u8], (datatype, strided): (Datatype, Strided)) -> Array<&[u8]> {
     Array::new(stream, datatype, strided, binio::Limits::default()).unwrap()
 }

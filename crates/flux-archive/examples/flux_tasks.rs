@@ -8,7 +8,7 @@
 //! flux_tasks list ARCHIVE - -                   list the entries as `scibin flux list -l` does
 //! flux_tasks parse ARCHIVE - -                  check the whole archive
 //! flux_tasks hash DIRECTORY - -                 create with blobs, without storing them
-//! flux_tasks sha1 DIRECTORY - -                 compute only the hash, of the same bytes in memory
+//! flux_tasks sha1 DIRECTORY - -                 only hash the same bytes in memory
 //! flux_tasks read_sha1 DIRECTORY - -            like sha1, but read the files into one buffer
 //! ```
 

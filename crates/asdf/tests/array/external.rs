@@ -108,7 +108,7 @@ fn a_uri_that_leads_out_of_the_folder_is_forbidden() {
 }
 
 #[test]
-fn deny_forbids_all_external_files_and_root_only_files_outside_its_folder() {
+fn deny_forbids_every_external_file_and_root_forbids_files_outside_its_folder() {
     let folder = folder("x.asdf");
     fs::write(folder.path().join("x.asdf"), exploded(&[1, 2])).unwrap();
     let elsewhere = TempDir::new().unwrap();

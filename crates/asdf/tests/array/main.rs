@@ -1,6 +1,6 @@
 //! Reading arrays, references and metadata from files.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
-#![allow(clippy::format_push_string, reason = "texts of many lines, built once")]
+#![allow(clippy::format_push_string, reason = "long strings, built once")]
 #![allow(clippy::float_cmp, reason = "the values are stored and read, not computed")]
 
 mod external;
@@ -60,7 +60,7 @@ fn array<'a>(file: &'a Asdf, pointer: &str) -> NdArray<'a> {
     node(file, pointer).ndarray().unwrap_or_else(|error| panic!("{pointer}: {error}"))
 }
 
-/// Reads the array `/a`, which must fail, and returns the message of the error.
+/// Reads the array `/a`, which must fail, and returns the error message.
 fn refusal(file: &Asdf) -> String {
     match node(file, "/a").ndarray() {
         Ok(array) => panic!("{array:?}"),

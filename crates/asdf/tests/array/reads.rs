@@ -237,7 +237,7 @@ fn an_array_reports_whether_its_elements_are_in_a_block_or_inline() {
 }
 
 #[test]
-fn a_missing_block_is_an_error_at_the_node_of_the_array() {
+fn an_array_in_a_missing_block_is_an_error() {
     for source in ["1", "-2", "9223372036854775807", "-9223372036854775808"] {
         let keys = format!("source: {source}, datatype: int8, byteorder: big, shape: [1]");
         let file = file(&format!("a: !core/ndarray-1.1.0 {{{keys}}}"), &[&[5]]);

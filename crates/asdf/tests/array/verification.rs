@@ -86,8 +86,8 @@ fn is_checksum_error(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Block { index: 0, kind: BlockError::Checksum { .. } })
 }
 
-/// Calls `check` for each damaged block, with the name of the compression and a function that opens
-/// the file: once from memory, and once from a source.
+/// Calls `check` twice for each damaged block, with the name of the compression and a function that
+/// opens the file. The first function opens it from memory, and the second from a source.
 fn for_each_file(verify: Verify, check: impl Fn(&str, &dyn Fn() -> Asdf)) {
     for (compression, block) in damaged_blocks() {
         let bytes = [bytes_of(TREE, &[]), block].concat();
@@ -152,7 +152,7 @@ const READS_AT_ONCE: [&str; 5] =
     ["read", "read_into", "read_bytes", "read_bytes_into", "to_ndarray"];
 
 #[test]
-fn an_entire_array_is_verified_in_the_pass_that_reads_it() {
+fn reading_an_entire_array_verifies_it_in_the_same_pass() {
     let data: Vec<u8> = (0..3 << 20).map(|n: u32| n.to_le_bytes()[1]).collect();
     let mut block = block(*b"\0\0\0\0", &data, data.len());
     block[38..54].copy_from_slice(Algorithm::Md5.digest(&data).as_bytes());

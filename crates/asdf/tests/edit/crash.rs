@@ -151,8 +151,8 @@ fn a_journaled_change_writes_only_the_differing_bytes() {
     assert!(written < 40_000, "{written} of {}", before.len());
 }
 
-/// Does nothing unless another test runs it in a process of its own, which changes a file until it
-/// is killed.
+/// Changes a file until the process is killed. Does nothing unless another test started this
+/// process and set the path of the file.
 #[test]
 fn change_until_killed() {
     let Some(path) = env::var_os(FILE) else { return };

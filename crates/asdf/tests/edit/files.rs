@@ -520,7 +520,7 @@ fn no_change_is_lost_if_several_editors_change_one_file() {
     }
 }
 
-/// Returns the file of `sample`, with negative block numbers as the sources of `/a` and `/b`.
+/// Returns the file that `sample` creates, but with negative sources for `/a` and `/b`.
 fn sample_with_negative_sources() -> Vec<u8> {
     let bytes = sample(&WriteOptions::new().pad_tree(500));
     let mut editor = Editor::from_file(Asdf::from_bytes(bytes).unwrap());

@@ -54,7 +54,7 @@ struct Text {
     comments: usize,
     /// Number of anchors so far.
     anchors: usize,
-    /// The anchors of mappings so far, by number.
+    /// For each completed mapping with an anchor `&a{n}`: its number `n`.
     maps: Vec<usize>,
 }
 

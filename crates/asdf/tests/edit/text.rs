@@ -221,7 +221,7 @@ fn an_impossible_edit_fails_with_the_reason() {
 }
 
 #[test]
-fn an_edit_uses_the_line_breaks_and_tag_handles_of_the_text() {
+fn an_edit_uses_the_line_breaks_and_tag_handles_of_the_original_text() {
     let text = "%YAML 1.1\r\n%TAG ! tag:stsci.edu:asdf/\r\n---\r\na: 1\r\n...\r\n";
     let added = edited(text, Set("/b", "{c: {d: 1}}")).unwrap();
     assert_eq!(added, text.replace("a: 1\r\n", "a: 1\r\nb: {c: {d: 1}}\r\n"));

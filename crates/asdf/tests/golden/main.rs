@@ -1,4 +1,4 @@
-//! Golden files: the results of reading must equal the recorded results. The files are our own, the
+//! Golden files: reading each file must produce the recorded results. The files are our own, the
 //! files of the corpus if it is available, and files written by the Python reference if
 //! `cargo xtask interop` has generated them.
 
@@ -7,8 +7,8 @@ mod runner;
 
 use std::path::Path;
 
-/// Cases that need a feature that this build lacks. Their results must differ from the expected
-/// ones; otherwise, the entry is out of date.
+/// Cases that need a feature missing from this build, each with the reason. Their results must
+/// differ from the expected results; if they do not, the entry is out of date.
 const CODEC_WAITS: &[(&str, &str)] = &[
     #[cfg(not(feature = "blsc"))]
     ("blsc_raw", "the feature `blsc` is off"),
@@ -72,7 +72,7 @@ fn corpus_reference_pairs_have_equal_values() {
 
 /// `cargo xtask interop` writes the files, and sets `SCIBIN_INTEROP` to their folder.
 #[test]
-fn interop_arrays_of_the_reference_read_as_equal_values() {
+fn interop_arrays_written_by_the_python_reference_have_the_expected_values() {
     let Some(folder) = testdata::interop_folder() else { return };
     runner::run(&folder.join("expected.json"), &[]);
 }

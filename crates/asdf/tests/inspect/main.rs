@@ -1,7 +1,7 @@
 //! Comparing and validating files through the public interface.
 
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
-#![allow(clippy::format_collect, reason = "small texts, built once")]
+#![allow(clippy::format_collect, reason = "short strings, built once")]
 
 #[cfg(feature = "schema")]
 mod schema;
@@ -81,7 +81,7 @@ fn a_comparison_skips_ignored_nodes_and_their_descendants() {
 }
 
 #[test]
-fn metadata_of_the_writing_library_is_ignored_on_request() {
+fn metadata_about_the_writing_library_is_ignored_on_request() {
     let extension = |software: &str, version: &str| {
         format!("{{extension_class: x, software: {{name: {software}, version: {version}}}}}")
     };
@@ -226,8 +226,8 @@ fn comparing_cycles_alias_bombs_and_endless_arrays_terminates() {
     // Compare a cycle of one node with a cycle of two.
     assert_eq!(differences("a: &a {b: *a}", "a: &a {b: {b: *a}}"), [""; 0]);
 
-    // Each level contains the level below twice: there are 2^40 paths, but only forty pairs of
-    // nodes.
+    // Each level contains the level below twice, so there are about 2^40 paths, but only forty
+    // pairs of nodes.
     let bomb = |last: &str| {
         let level = |level| format!("l{level}: &l{level} [*l{0}, *l{0}]\n", level - 1);
         format!("l0: &l0 {last}\n{}", (1..40).map(level).collect::<String>())
@@ -243,7 +243,7 @@ fn comparing_cycles_alias_bombs_and_endless_arrays_terminates() {
 }
 
 #[test]
-fn the_receiver_of_differences_can_end_the_comparison() {
+fn a_comparison_ends_when_the_callback_returns_break() {
     let (before, after) = (file("[1, 2, 3]"), file("[4, 5, 6]"));
     let mut count = 0;
     let compared = Compare::new().run(before.tree().unwrap(), after.tree().unwrap(), &mut |_| {

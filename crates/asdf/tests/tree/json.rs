@@ -136,7 +136,7 @@ fn writing_an_alias_bomb_as_json_exceeds_the_limit() {
 }
 
 #[test]
-fn writing_a_bomb_of_merge_keys_as_json_exceeds_the_limit() {
+fn writing_a_merge_key_bomb_as_json_exceeds_the_limit() {
     let keys: String = (0..4000).map(|n| format!("k{n}: , ")).collect();
     let uses = "{<<: *a}, ".repeat(4000);
     let document = parse(format!("a: &a {{{keys}}}\nb: [{uses}]\n"));
@@ -149,7 +149,7 @@ fn writing_a_bomb_of_merge_keys_as_json_exceeds_the_limit() {
 }
 
 #[test]
-fn writing_a_bomb_of_long_datatypes_as_json_exceeds_the_limit() {
+fn writing_many_aliases_of_a_long_datatype_as_json_exceeds_the_limit() {
     let name = "x".repeat(16 << 20);
     let array = "!core/ndarray-1.1.0 {source: 0, byteorder: big, shape: [1], datatype: *t}";
     let arrays = format!("- {array}\n").repeat(12);
@@ -173,7 +173,7 @@ fn json_output_of_a_mapping_with_a_collection_as_a_key_is_an_error_at_the_key() 
 }
 
 #[test]
-fn arrays_and_integers_of_a_file_have_special_json_forms() {
+fn array_and_integer_nodes_have_special_json_forms() {
     let file = file(
         "a: !core/ndarray-1.1.0 {source: 0, datatype: float64, byteorder: little, shape: [2, 3]}\n\
          b: !core/ndarray-1.0.0 {source: 0}\nc: !core/ndarray-9.0.0 {source: 0}\n\

@@ -1,5 +1,5 @@
 //! Parsing YAML text to a tree, and converting the tree to JSON and Rust types.
-#![allow(clippy::format_collect, reason = "texts of many lines, built once")]
+#![allow(clippy::format_collect, reason = "long strings, built once")]
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 mod corpus;

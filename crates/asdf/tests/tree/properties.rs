@@ -69,7 +69,7 @@ fn try_all(text: &[u8]) {
 }
 
 #[test]
-fn seeds_truncated_at_any_byte_cause_no_panic() {
+fn yaml_truncated_at_any_byte_causes_no_panic() {
     for seed in SEEDS {
         for end in 0..=seed.len() {
             try_all(&seed.as_bytes()[..end]);

@@ -3,7 +3,7 @@
 use asdf::yaml::notation::events;
 use serde_json::Value;
 
-/// Cases that this crate accepts, as the suite expects, although libyaml rejects them. Each has the
+/// Cases that this crate accepts, as the suite expects, although libyaml rejects them. Each has a
 /// reason.
 const ACCEPTED: [(&str, &str); 8] = [
     ("2LFX", "an unknown directive is a diagnostic"),
@@ -21,7 +21,7 @@ fn strings(value: &Value) -> Option<Vec<&str>> {
 }
 
 #[test]
-fn corpus_yaml_suite_produces_the_events_of_libyaml() {
+fn corpus_yaml_suite_produces_the_same_events_as_libyaml() {
     let Some(corpus) = testdata::corpus() else { return };
     let recorded = std::fs::read(corpus.join("yaml/suite.json")).unwrap();
     let recorded: Value = serde_json::from_slice(&recorded).unwrap();

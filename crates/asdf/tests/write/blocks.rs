@@ -19,7 +19,7 @@ fn three_arrays() -> Tree {
 }
 
 #[test]
-fn too_much_padding_is_an_error_before_anything_is_written() {
+fn too_much_padding_is_rejected_before_anything_is_written() {
     let writer = Writer::new(three_arrays()).options(WriteOptions::new().pad_tree(100_000_000_000));
     let error = writer.write_to(&mut std::io::Cursor::new(Vec::new())).unwrap_err().to_string();
     assert!(error.contains("expected at most 67108864"), "{error}");
@@ -95,7 +95,7 @@ fn checksums_computed_by_other_threads_are_written_to_the_headers() {
 
 #[cfg(feature = "rayon")]
 #[test]
-fn writing_to_a_full_output_returns_the_error_of_the_output() {
+fn the_writer_returns_the_error_from_a_full_output() {
     let writer = Writer::new(large_arrays());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     for room in [0, 100, 2_000, 5_100_000, 8_100_000] {

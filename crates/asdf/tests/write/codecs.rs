@@ -142,8 +142,7 @@ fn the_compressed_bytes_do_not_depend_on_the_number_of_threads() {
     }
 }
 
-/// A source that generates zeros when it is read: the length of the source, and the size of the
-/// largest read.
+/// A source of zeros. The fields are its length and the size of the largest read so far, in bytes.
 struct Endless(u64, std::sync::atomic::AtomicU64);
 
 impl ReadAt for Endless {

@@ -10,7 +10,7 @@ use asdf::{Asdf, Node, OpenOptions, Tree, WriteOptions, Writer};
 
 use crate::bytes_of;
 
-/// Returns the folders of the standard's files, by version.
+/// Returns the folders that contain the standard's files, one per version.
 fn folders() -> Vec<PathBuf> {
     let Some(corpus) = testdata::corpus() else { return Vec::new() };
     let entries = fs::read_dir(corpus.join("asdf/reference")).unwrap();
@@ -47,7 +47,7 @@ fn same_arrays(a: Node<'_>, b: Node<'_>) {
 }
 
 #[test]
-fn the_files_of_the_standard_are_rewritten_with_equal_values() {
+fn rewriting_the_files_of_the_standard_preserves_their_values() {
     let (mut files, mut twins, mut equal) = (0, 0, Vec::new());
     let mut different = Vec::new();
     for folder in folders() {

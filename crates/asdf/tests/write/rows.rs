@@ -28,7 +28,7 @@ fn tree() -> Tree {
 }
 
 #[test]
-fn readers_see_new_rows_before_closing_makes_the_block_an_ordinary_one() {
+fn rows_can_be_read_before_and_after_the_writer_is_closed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let options = WriteOptions::new().compression(Compression::Zlib(1));
@@ -81,7 +81,7 @@ fn a_row_writer_accepts_only_whole_rows_and_excludes_other_writers() {
     let path = folder.path().join("a.asdf");
     let writer = Writer::new(Tree::default());
     let mut rows = writer.rows(&path, "/events", &Datatype::parse(">i4").unwrap(), &[2]).unwrap();
-    assert!(rows.push(&[1_i32, 2]).is_err(), "the byte order is another");
+    assert!(rows.push(&[1_i32, 2]).is_err(), "the byte order differs");
     assert!(rows.push_bytes(&[0; 12]).is_err());
     rows.push_bytes(&[0, 0, 0, 1, 0, 0, 0, 2]).unwrap();
     #[cfg(unix)]

@@ -240,7 +240,7 @@ fn scalars_that_are_invalid_in_plain_style_read_back() {
 }
 
 #[test]
-fn core_tags_in_text_without_directives_are_tags_of_asdf() {
+fn core_tags_in_text_without_directives_are_asdf_tags() {
     let tree = Tree::parse("z: !core/complex-1.0.0 1+1j\nl: !mine 1\n").unwrap();
     assert_eq!(tree.pointer("/z").unwrap().tag(), Some("tag:stsci.edu:asdf/core/complex-1.0.0"));
     assert_eq!(tree.pointer("/l").unwrap().tag(), Some("!mine"));

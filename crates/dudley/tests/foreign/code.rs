@@ -265,7 +265,7 @@ fn arguments(given: &Given) -> String {
 }
 
 #[test]
-fn generated_c_code_computes_the_addresses_of_the_resolver() {
+fn generated_c_code_computes_the_same_addresses_as_the_resolver() {
     if !is_installed("cc") {
         return;
     }
@@ -294,7 +294,7 @@ fn generated_c_code_computes_the_addresses_of_the_resolver() {
 }
 
 #[test]
-fn generated_rust_code_computes_the_addresses_of_the_resolver() {
+fn generated_rust_code_computes_the_same_addresses_as_the_resolver() {
     let compiler = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     if !is_installed(&compiler) {
         return;
@@ -319,7 +319,7 @@ fn generated_rust_code_computes_the_addresses_of_the_resolver() {
 }
 
 #[test]
-fn generated_python_code_computes_the_addresses_of_the_resolver() {
+fn generated_python_code_computes_the_same_addresses_as_the_resolver() {
     if !is_installed("python3") {
         return;
     }

@@ -54,7 +54,7 @@ fn value(attribute: &Attribute) -> Value {
 }
 
 #[test]
-fn every_case_parses_or_fails_as_the_corpus_states() {
+fn every_case_parses_or_fails_as_the_corpus_expects() {
     let mut wrong = Vec::new();
     for case in cases() {
         let name = case["name"].as_str().unwrap();
@@ -95,7 +95,7 @@ fn every_case_parses_or_fails_as_the_corpus_states() {
 }
 
 #[test]
-fn every_comment_belongs_to_the_subject_that_the_corpus_states() {
+fn comments_and_attributes_are_attached_to_the_subjects_expected_by_the_corpus() {
     for case in cases() {
         let Some(expected) = case["expect_comments"].as_array() else { continue };
         let layout = Layout::parse(text(&case)).unwrap();

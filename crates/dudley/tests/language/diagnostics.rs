@@ -28,7 +28,7 @@ error[E022]: `x` is data, not a dict
 }
 
 #[test]
-fn a_parameter_missing_at_the_use_of_a_type_is_reported_at_both_positions() {
+fn a_parameter_missing_where_a_type_is_used_is_reported_there_and_in_the_type() {
     assert_eq!(
         shown("mesh {\n  \"\" = f8[IMAX, JMAX]\n}\nIMAX : i8\nx = mesh\n"),
         "\

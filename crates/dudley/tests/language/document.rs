@@ -381,7 +381,7 @@ fn the_filter_examples_parse() {
     assert_eq!(addresses("var = i8[3] <- ref @8", &[]), ["/var 8 [3]", "end 32"]);
 }
 
-/// The template for the state of a simulation in the document.
+/// The template for the state of a simulation, from the language document.
 const TEMPLATE: &str = "
 {
   IMAX := i8    ## leading dimension of mesh arrays
@@ -460,7 +460,7 @@ fn the_state_template_has_the_documented_addresses() {
         addresses(TEMPLATE, &sizes(4, 3, 0))[10..],
         ["/gb 512 [0]", "/unu 512 [0,2,3]", "end 512"]
     );
-    // Compute the addresses of the simulation state in one dimension.
+    // With `JMAX` -1, all mesh arrays lose the dimension `JMAX`.
     let flat = addresses(TEMPLATE, &sizes(4, -1, 2));
     assert_eq!(flat[4..6], ["/r 32 [4]", "/z 64 [4]"]);
     assert_eq!(flat[8..10], ["/rho 160 [3]", "/te 184 [3]"]);

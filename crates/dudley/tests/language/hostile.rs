@@ -141,7 +141,7 @@ fn limits_of_zero_do_not_cause_a_panic() {
 }
 
 #[test]
-fn types_whose_size_doubles_at_each_level_parse_without_extra_work() {
+fn types_whose_size_doubles_at_each_level_parse_without_exponential_work() {
     let mut text = "t0 { x = f8 }\n".to_owned();
     for n in 1..=64 {
         let _ = writeln!(text, "t{n} {{ a = t{0} b = t{0} }}", n - 1);
@@ -163,7 +163,7 @@ fn a_type_with_many_free_names_cannot_exhaust_memory() {
 }
 
 #[test]
-fn the_work_of_using_types_with_many_free_names_is_bounded() {
+fn using_types_with_many_free_names_takes_bounded_work() {
     let many = 4_000;
     let names =
         |text: &str| (0..250).map(|n| text.replace('#', &n.to_string())).collect::<String>();

@@ -1,5 +1,5 @@
 //! Testing the language: the meaning of layouts, and the diagnostics of invalid ones.
-#![allow(clippy::format_collect, clippy::format_push_string, reason = "texts of few lines")]
+#![allow(clippy::format_collect, clippy::format_push_string, reason = "short strings")]
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 mod corpus;
@@ -20,23 +20,23 @@ mod textmate;
 use dudley::Layout;
 use dudley::diagnostic::Diagnostics;
 
-/// Returns the layout of a valid text.
+/// Parses a layout. Panics if it has errors.
 fn parse(text: &str) -> Layout {
     Layout::parse(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Returns the diagnostics of a layout with errors.
+/// Parses a layout that must have errors, and returns its diagnostics.
 fn errors(text: impl AsRef<[u8]>) -> Diagnostics {
     let error = Layout::parse(text).expect_err("it has an error");
     error.diagnostics().expect("the layout is at fault").clone()
 }
 
-/// Returns the codes of the diagnostics of a layout with errors.
+/// Parses a layout that must have errors, and returns the codes of its diagnostics.
 fn codes(text: impl AsRef<[u8]>) -> Vec<&'static str> {
     errors(text).iter().map(|error| error.code.as_str()).collect()
 }
 
-/// Returns the codes of the diagnostics of a layout without errors.
+/// Parses a layout that must have no errors, and returns the codes of its warnings and notes.
 fn warnings(text: &str) -> Vec<&'static str> {
     parse(text).diagnostics().iter().map(|found| found.code.as_str()).collect()
 }

@@ -1,4 +1,4 @@
-//! Testing properties that hold for every layout, or for every text.
+//! Testing properties that hold for every layout, or for any input.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;

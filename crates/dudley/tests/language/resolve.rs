@@ -55,7 +55,7 @@ fn resolver<'a>(
 }
 
 #[test]
-fn every_address_in_the_corpus_is_as_stated() {
+fn every_address_matches_the_corpus() {
     let mut wrong = Vec::new();
     for case in cases() {
         let name = case["name"].as_str().unwrap();
@@ -182,7 +182,7 @@ fn sizes_and_addresses_are_limited_to_63_bits() {
 }
 
 #[test]
-fn types_whose_size_doubles_at_each_level_resolve_without_extra_work() {
+fn types_whose_size_doubles_at_each_level_resolve_without_exponential_work() {
     for (inner, names) in [("x = f8", ""), ("x = u1[N]", "N : 3 ")] {
         let mut text = format!("{names}t0 {{ {inner} }}\n");
         for level in 1..50 {

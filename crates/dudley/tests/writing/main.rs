@@ -381,7 +381,7 @@ fn extensions_can_append_list_elements_record_by_record() {
 }
 
 #[test]
-fn the_text_of_an_extension_continues_in_the_dict_in_which_the_old_layout_ended() {
+fn an_extension_continues_in_the_dict_in_which_the_old_layout_ended() {
     let layout = "g/ a = u1";
     let (bytes, _) = written(&options(Order::Little), layout, |w| w.put("/g/a", &[1_u8])).unwrap();
     for (more, path) in

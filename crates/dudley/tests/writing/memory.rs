@@ -80,7 +80,7 @@ fn array<T: Element>(elements: &[T], shape: &[u64]) -> Array<Bytes> {
 }
 
 #[test]
-fn numbers_that_need_no_conversion_are_written_from_the_memory_of_the_caller() {
+fn numbers_that_need_no_conversion_are_written_directly_from_the_callers_memory() {
     let (a, b, c) = ([0.5, 1.5], vec![1_u16, 2, 3], array(&[true, false], &[2]));
     let mut out = Recorder::default();
     let mut writer =
@@ -93,7 +93,7 @@ fn numbers_that_need_no_conversion_are_written_from_the_memory_of_the_caller() {
 }
 
 #[test]
-fn a_stream_writes_numbers_from_the_memory_of_the_caller_where_possible() {
+fn a_stream_writes_numbers_directly_from_the_callers_memory_where_possible() {
     let (a, b, c) = ([0.5, 1.5], vec![1_u16, 2, 3], vec![7_u8]);
     let (memory_of_b, memory_of_c) = (b.as_ptr().addr(), c.as_ptr().addr());
     let mut out = Recorder::default();
