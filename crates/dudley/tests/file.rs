@@ -27,7 +27,7 @@ fn json(file: &File, path: &str) -> Result<String, Error> {
     file.write_json(path, &mut out).map(|()| String::from_utf8(out).unwrap())
 }
 
-/// Returns the native file (a) of the specification, which has its layout at the end.
+/// Returns example file (a) of the specification, a native file with its layout at the end.
 fn appended() -> Vec<u8> {
     let mut bytes = hex("8d3c42440d0a1a0a 3000000000000000 0300000000000000 000000000000f03f
          0000000000000040 000000000000e0bf");

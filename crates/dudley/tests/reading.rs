@@ -18,7 +18,7 @@ fn hex(text: &str) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(byte).collect()
 }
 
-/// Reads the native files (a) and (b) of the specification, which are little-endian and big-endian.
+/// Reads example files (a) and (b) of the specification, one little-endian and one big-endian.
 #[test]
 fn native_files_of_both_byte_orders_are_read() {
     let layout = Layout::parse("N : i2  x = f8[N]  ## (cm) demo\n").unwrap();

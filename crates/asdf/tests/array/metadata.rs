@@ -1,4 +1,4 @@
-//! Reading the history of a file, and the library that wrote the file.
+//! Reading the history of a file, and the entry for the library that wrote the file.
 
 use asdf::tree::metadata::History;
 

@@ -56,8 +56,8 @@ fn a_field_of_a_record_array_can_be_read_as_an_array() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// A slice of an array must have the same bytes as a slice of a copy of the array, whether the
-    /// file is in memory or is read from a source.
+    /// Slicing an array must return the same bytes as slicing a copy of the array, whether the file
+    /// is in memory or is read from a source.
     #[test]
     fn reading_a_slice_equals_slicing_a_copy_of_the_array(
         shape in proptest::collection::vec(1..7_usize, 1..4),

@@ -11,9 +11,9 @@ use binio::checksum::Algorithm;
 use serde_json::{Map, Value, json};
 use testdata::Case;
 
-/// Runs the cases, and fails with a list of those that differ. `held_wrong` contains the cases
-/// whose expectation we consider wrong, with the reason; these must differ, otherwise the entry is
-/// out of date.
+/// Runs the cases, and fails with a list of those that differ. `held_wrong` lists the cases whose
+/// expectation we consider wrong, each with the reason. If such a case does not differ, its entry
+/// is out of date, and the run fails.
 pub(crate) fn run(list: &Path, held_wrong: &[(&str, &str)]) {
     let cases = testdata::cases(list);
     let mut failures = Vec::new();

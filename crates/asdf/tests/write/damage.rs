@@ -270,7 +270,7 @@ fn repair_undoes_no_line_end_conversion_suggested_only_by_a_wrong_index() {
     let good = without_checksums();
     let file = Asdf::from_bytes(good.clone()).unwrap();
     let second = file.blocks().get(1).unwrap().offset();
-    // Insert as many bytes after the first block as its data contains pairs of CR and LF.
+    // After the first block, insert one byte for each pair of CR and LF in its data.
     let mut bytes = good.clone();
     let at = usize::try_from(second).unwrap();
     bytes.splice(at..at, [b'x'; 15]);

@@ -222,7 +222,7 @@ fn a_failed_explosion_leaves_the_old_files() {
         all
     };
     let before = content();
-    // Damage the last block of a copy, which is then exploded to the same path.
+    // Damage the last block of a copy, and explode this copy to the same path.
     let mut bytes = original();
     let last = file.blocks().get(2).unwrap().data_range().unwrap();
     bytes[usize::try_from(last.start).unwrap()] ^= 1;

@@ -16,7 +16,7 @@ pub(crate) fn npy(datatype: &str, order: Order, shape: &[u64], data: &[u8]) -> V
     [Header::new(datatype, order, shape.to_vec()).unwrap().to_bytes(), data.to_vec()].concat()
 }
 
-/// Returns a layout of a file, which must describe all of its content.
+/// Returns a layout for a file. Panics if the layout cannot describe all of the file's content.
 pub(crate) fn whole(bytes: &[u8]) -> String {
     let Imported { layout, errors, .. } = from_file("x", bytes.to_vec()).unwrap();
     assert!(errors.is_empty(), "{errors:?}");

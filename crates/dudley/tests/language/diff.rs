@@ -121,8 +121,8 @@ fn comparing_huge_nested_types_takes_no_longer_with_parameters_than_without() {
     assert!(with_param <= 4 * plain, "{with_param} and {plain}");
 }
 
-/// Returns the CPU time of this thread in nanoseconds, which other tests do not affect. Returns 0
-/// if the system does not report it.
+/// Returns the CPU time of this thread in nanoseconds, or 0 if the system does not report it. Tests
+/// on other threads do not affect this time.
 fn nanoseconds() -> u64 {
     let running = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     running.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default()

@@ -299,8 +299,8 @@ fn dump(text: &str) -> Vec<u8> {
     text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-/// Resolves the example files of the specification, which are little-endian with a layout,
-/// big-endian without a layout, extended, and compressed.
+/// Resolves the four example files of the specification: a little-endian file with a layout, a
+/// big-endian file without a layout, an extended file, and a file with a compressed array.
 #[test]
 fn the_files_in_the_specification_have_the_documented_addresses() {
     let of = |layout: &str, stream: &[u8]| {

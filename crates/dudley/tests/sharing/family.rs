@@ -142,7 +142,7 @@ fn summaries_locate_the_arrays_of_all_files_without_opening_any_of_them() {
 }
 
 #[test]
-fn an_array_in_all_files_is_read_as_one_array() {
+fn an_array_across_all_files_is_read_as_a_single_array() {
     let folder = tempfile::tempdir().unwrap();
     let shapes = [(4, 3); 50];
     let (template, files, path) = files(folder.path(), &shapes);
