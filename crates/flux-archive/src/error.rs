@@ -60,21 +60,21 @@ pub enum ErrorKind {
     /// A blob is missing, or does not match its blobref.
     #[error("{code} blob {blobref}: {message}")]
     Blob {
-        /// The kind of error: the blob is missing, or has a wrong length or digest.
+        /// Tells whether the blob is missing, or has the wrong length or digest.
         code: Code,
         /// The name of the blob.
         blobref: BlobRef,
-        /// A description of the error, with the expected and the actual value.
+        /// A description of the error, such as the expected and actual length.
         message: String,
     },
-    /// A store failed.
+    /// A store of blobs returned an error.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A key in the state of a broker cannot be read.
     #[error(transparent)]
     Kvs(#[from] KvsError),
-    /// The caller does not allow symbolic links with this target.
-    #[error("the link target {target:?} leads out of the tree")]
+    /// The link policy set by the caller does not allow the target of a symbolic link.
+    #[error("the link target {target:?} may lead out of the target directory")]
     LinkTarget {
         /// The target that is not allowed.
         target: String,
@@ -88,7 +88,7 @@ pub enum ErrorKind {
     /// A limit was exceeded.
     #[error("{what}: {requested} is above the limit of {limit}")]
     Limit {
-        /// The quantity that is limited.
+        /// The limited quantity, such as `bytes of a file`.
         what: &'static str,
         /// The maximum value.
         limit: u64,
@@ -97,7 +97,7 @@ pub enum ErrorKind {
     },
 }
 
-/// Displays the first diagnostic and the number of the others.
+/// Displays the first diagnostic, and the number of further diagnostics.
 struct Summary<'a>(&'a [Diagnostic]);
 
 impl fmt::Display for Summary<'_> {
@@ -158,8 +158,8 @@ impl Error {
     }
 }
 
-/// An entry that could not be processed, and the error. By default, the other entries are still
-/// processed.
+/// The path of an entry that could not be processed, and the error. By default, processing
+/// continues with the next entry.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Failure {
@@ -175,7 +175,7 @@ fn as_message<S: Serializer>(error: &Error, serializer: S) -> Result<S::Ok, S::E
 }
 
 impl Failure {
-    /// Creates the failure of the entry at `path`.
+    /// Creates a failure from the path of an entry and the error.
     pub fn new(path: impl Into<String>, error: Error) -> Self {
         Self { path: path.into(), error }
     }
@@ -211,7 +211,7 @@ pub enum StoreError {
         size: u64,
     },
     /// The blob does not have the requested length.
-    #[error("the blob has {}", count(*found, "byte"))]
+    #[error("the blob has an unexpected length of {}", count(*found, "byte"))]
     Length {
         /// The size of the blob in bytes.
         found: u64,
@@ -222,7 +222,7 @@ pub enum StoreError {
     /// This build does not support this kind of store.
     #[error("{store} needs the feature \"{feature}\"")]
     NoFeature {
-        /// The kind of the store.
+        /// The kind of store, such as `content.sqlite`.
         store: &'static str,
         /// The crate feature that enables this kind of store.
         feature: &'static str,
@@ -266,7 +266,7 @@ impl StoreError {
         Err(io::Error::new(io::ErrorKind::OutOfMemory, message).into())
     }
 
-    /// Returns `true` if the store contains wrong bytes, as opposed to a system error.
+    /// Returns `true` if the error means that a blob or the store is damaged.
     pub fn is_bad_data(&self) -> bool {
         matches!(self, Self::Corrupt(_) | Self::Damaged(_))
     }
@@ -311,13 +311,14 @@ pub enum KvsError {
         /// The error from reading the blob.
         error: StoreError,
     },
-    /// The store failed.
+    /// The store returned an error.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl KvsError {
-    /// Returns `true` if the stored keys are invalid or damaged, as opposed to a system error.
+    /// Returns `true` if the error means that a key has an unexpected type, or that its object, a
+    /// blob or the store is damaged.
     pub fn is_bad_data(&self) -> bool {
         match self {
             Self::Type { .. } | Self::Invalid { .. } => true,

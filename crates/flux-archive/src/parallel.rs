@@ -31,9 +31,9 @@ pub(crate) fn join<A: Send, B: Send>(
     (first(), second())
 }
 
-/// Calls `each` with every item, and with a state that is reused for other items on the same
-/// thread. Returns the results in the order of the items. After an error, no further items are
-/// started.
+/// Calls `each` for every item, in parallel. The function `state` creates a state for `each`, which
+/// later items on the same thread reuse. Returns the results in the order of the items. After an
+/// error, no further items are started.
 pub(crate) fn try_map<T: Sync, S, R: Send, E: Send>(
     items: &[T],
     state: impl Fn() -> S + Sync + Send,
@@ -51,10 +51,10 @@ pub(crate) fn try_map<T: Sync, S, R: Send, E: Send>(
     }
 }
 
-/// Fills batches, processes them, and takes the results in order. `fill` and `take` are called on
-/// the calling thread: while the pool processes some batches, they take the batches before these
-/// and fill the batches after them. `fill` returns `false` if nothing is left. Batches are reused,
-/// so memory in them is allocated once.
+/// Calls `fill`, `process` and `take` for one batch after another, until `fill` returns `false`.
+/// `process` runs in the pool. In the meantime, the calling thread passes the previously processed
+/// batches to `take` in order, and calls `fill` for the next batches. Batches are reused, so their
+/// memory is allocated only once.
 ///
 /// With one thread, the three functions are called in turn, always with the same batch.
 #[cfg(unix)]
@@ -66,9 +66,9 @@ pub(crate) fn pipeline<C, B: Default + Send, E>(
 ) -> Result<(), E> {
     #[cfg(feature = "rayon")]
     if threads() > 1 {
-        /// The number of batches that a thread processes at a time.
+        /// The number of batches per thread that are processed at a time.
         const BATCHES: usize = 2;
-        /// The number of threads that are provided with batches. More of them would only wait for
+        /// The maximum number of threads that get batches. Additional threads would only wait for
         /// the calling thread, and need more memory.
         const THREADS: usize = 8;
 
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pipeline_takes_all_batches_in_order_on_any_number_of_threads() {
+    fn batches_leave_the_pipeline_in_order_on_any_number_of_threads() {
         for threads in 1..4 {
             for most in [0, 1, 5, 100] {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

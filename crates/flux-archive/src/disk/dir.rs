@@ -1,5 +1,5 @@
-//! Accessing directories by file descriptor. Except for calls that open a start directory, every
-//! call takes a single path component and does not follow links.
+//! Accessing directories by file descriptor. Two functions open a starting directory by its path.
+//! All others expect a single path component, and do not follow links.
 //!
 //! A path is opened component by component, from an open directory. If a directory is replaced in
 //! the meantime, for example with a symbolic link, the call fails.
@@ -40,11 +40,14 @@ pub(crate) struct FileId(rustix::fs::Dev, u64);
 impl Found {
     /// Returns the identity of the file.
     pub(crate) fn id(&self) -> FileId {
-        #[allow(clippy::useless_conversion, reason = "the type differs between systems")]
+        #[allow(
+            clippy::useless_conversion,
+            reason = "the types of these fields differ between systems"
+        )]
         FileId(self.0.st_dev.try_into().unwrap_or_default(), self.0.st_ino.into())
     }
 
-    /// Returns the type, or `None` if an archive cannot contain it.
+    /// Returns the file type, or `None` if an archive cannot contain files of this type.
     pub(crate) fn file_type(&self) -> Option<FileType> {
         match rustix::fs::FileType::from_raw_mode(self.0.st_mode) {
             rustix::fs::FileType::RegularFile => Some(FileType::Regular),
@@ -54,7 +57,7 @@ impl Found {
         }
     }
 
-    /// Returns a description of the type for messages.
+    /// Returns the name of the file type, with an article, for messages.
     pub(crate) fn type_name(&self) -> &'static str {
         match rustix::fs::FileType::from_raw_mode(self.0.st_mode) {
             rustix::fs::FileType::RegularFile => "a file",
@@ -69,7 +72,7 @@ impl Found {
 
     /// Returns the permissions, including set-user-id, set-group-id and sticky.
     pub(crate) fn permissions(&self) -> u32 {
-        #[allow(clippy::useless_conversion, reason = "16 bits on some systems")]
+        #[allow(clippy::useless_conversion, reason = "`st_mode` has 16 bits on some systems")]
         let mode = u32::from(self.0.st_mode);
         mode & 0o7777
     }
@@ -79,18 +82,18 @@ impl Found {
     }
 
     pub(crate) fn mtime(&self) -> i64 {
-        #[allow(clippy::useless_conversion, reason = "32 bits on some systems")]
+        #[allow(clippy::useless_conversion, reason = "`st_mtime` has 32 bits on some systems")]
         let seconds = i64::from(self.0.st_mtime);
         seconds
     }
 
     pub(crate) fn ctime(&self) -> i64 {
-        #[allow(clippy::useless_conversion, reason = "32 bits on some systems")]
+        #[allow(clippy::useless_conversion, reason = "`st_ctime` has 32 bits on some systems")]
         let seconds = i64::from(self.0.st_ctime);
         seconds
     }
 
-    /// Returns values that change whenever the content of the file changes.
+    /// Returns a value that changes whenever the content of the file changes.
     pub(crate) fn version(&self) -> impl PartialEq + use<> {
         let stat = &self.0;
         let times = (stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec);
@@ -127,12 +130,13 @@ impl Dir {
         Ok(Self(Arc::new(self.open_at(name, OFlags::RDONLY | OFlags::DIRECTORY)?)))
     }
 
-    /// Opens a file for reading. Does not wait for the writer of a FIFO.
+    /// Opens a file for reading. Does not block on a FIFO that has no writer.
     pub(crate) fn open_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         Ok(self.open_at(name, OFlags::RDONLY | OFlags::NONBLOCK)?.into())
     }
 
-    /// Returns the status of a file in the directory. Does not follow a link.
+    /// Returns the status of a file in the directory. For a symbolic link, this is the status of
+    /// the link itself.
     pub(crate) fn stat(&self, name: impl AsRef<OsStr>) -> io::Result<Found> {
         Ok(Found(rustix::fs::statat(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW)?))
     }
@@ -150,7 +154,8 @@ impl Dir {
         Ok(names)
     }
 
-    /// Returns the names in a directory opened by [`enter`](Self::enter).
+    /// Like [`names`](Self::names), but also works for a directory opened by
+    /// [`enter`](Self::enter).
     pub(crate) fn list(&self) -> io::Result<Vec<Vec<u8>>> {
         self.follow(Path::new("."))?.names()
     }
@@ -188,15 +193,15 @@ impl Dir {
         Ok(Temporary { file: None, name: Some(name) })
     }
 
-    /// Creates a file without a name, which is deleted on drop unless it gets a name. Returns
-    /// `None` if the system does not support unnamed files.
+    /// Creates a file without a name, which disappears on drop unless it has been given a name.
+    /// Returns `None` if the system or file system does not support unnamed files.
     #[cfg(target_os = "linux")]
     fn make_unnamed(&self, mode: Mode) -> io::Result<Option<File>> {
         use std::sync::LazyLock;
 
         use rustix::io::Errno;
 
-        // An unnamed file is linked through `/proc/self/fd`.
+        // An unnamed file can get a name only through `/proc/self/fd`.
         static CAN_LINK: LazyLock<bool> = LazyLock::new(|| Path::new("/proc/self/fd").exists());
 
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -217,7 +222,7 @@ impl Dir {
         Ok(None)
     }
 
-    /// Gives a name to an unnamed file. Fails if the name exists.
+    /// Gives a name to an unnamed file. Fails if the name already exists.
     fn link_unnamed(&self, temporary: &Temporary, name: &str) -> io::Result<()> {
         let path = format!("/proc/self/fd/{}", temporary.file()?.as_raw_fd());
         let flags = AtFlags::SYMLINK_FOLLOW;
@@ -228,7 +233,7 @@ impl Dir {
     pub(crate) fn replace(&self, mut temporary: Temporary, to: &str) -> io::Result<()> {
         let (from, registered) = match temporary.name.take() {
             Some(name) => name,
-            // Linking cannot replace a file, but renaming can.
+            // Linking cannot replace a file, so link the file to a temporary name, and rename it.
             None => self.with_temporary_name(|name| self.link_unnamed(&temporary, name))?.1,
         };
         rustix::fs::renameat(&self.0, from, &self.0, to)?;
@@ -236,8 +241,8 @@ impl Dir {
         Ok(())
     }
 
-    /// Renames a temporary file to `to`. If the name exists, fails and returns the temporary file
-    /// with the error.
+    /// Renames a temporary file to `to`. If this name already exists, fails and returns the
+    /// temporary file with the error.
     pub(crate) fn rename_new(
         &self,
         mut temporary: Temporary,
@@ -315,7 +320,7 @@ pub(crate) struct Temporary {
 }
 
 impl Temporary {
-    /// Returns the file. Fails for a link.
+    /// Returns the open file. Fails if this is a link.
     pub(crate) fn file(&self) -> io::Result<&File> {
         self.file.as_ref().ok_or_else(|| io::ErrorKind::InvalidInput.into())
     }
@@ -355,13 +360,13 @@ fn only_mtime(seconds: i64) -> Timestamps {
 }
 
 fn raw(mode: u32) -> rustix::fs::RawMode {
-    #[allow(clippy::useless_conversion, reason = "16 bits on some systems")]
+    #[allow(clippy::useless_conversion, reason = "a raw mode has 16 bits on some systems")]
     (mode & 0o7777).try_into().unwrap_or_default()
 }
 
 /// Returns the start and the end of the next extent of data at or after `position`, as reported by
-/// the file system, or `None` after the last extent. If the file system does not support holes, the
-/// whole file is one extent.
+/// the file system, or `None` after the last extent. If the file system does not support holes,
+/// everything from `position` to `len` is a single extent.
 pub(crate) fn next_data(file: &File, position: u64, len: u64) -> io::Result<Option<(u64, u64)>> {
     #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
     {
@@ -406,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn extents_of_data_end_at_the_end_of_the_file() {
+    fn the_last_extent_of_data_ends_at_the_end_of_the_file() {
         let mut file = tempfile::tempfile().unwrap();
         io::Write::write_all(&mut file, &[1; 100]).unwrap();
         assert_eq!(next_data(&file, 0, 100).unwrap(), Some((0, 100)));

@@ -53,8 +53,8 @@ struct Place {
 }
 
 impl RegionStore {
-    /// Opens the directory from which an archive was created as a store of its blobs. A file is opened only when one of
-    /// its blobs is read.
+    /// Opens a store of the blobs of an archive. `root` is the directory from which the archive was
+    /// created. A file is opened only when one of its blobs is read.
     ///
     /// # Errors
     ///
@@ -84,7 +84,9 @@ impl RegionStore {
             file.metadata().is_ok_and(|metadata| metadata.is_file() && end <= metadata.len())
         });
         let cut = || {
-            StoreError::Corrupt(format!("{path} ends before the end of the region at offset {end}"))
+            StoreError::Corrupt(format!(
+                "expected {path} to be a regular file of at least {end} bytes"
+            ))
         };
         out.clear();
         out.resize(len.ok_or_else(cut)?, 0);

@@ -5,8 +5,8 @@ use std::io;
 use super::dir::Dir;
 use crate::model::ArchivePath;
 
-/// The number of levels whose descriptors a [`Walk`] keeps. Deeper directories are opened again for
-/// each use.
+/// The maximum depth at which a [`Walk`] keeps all directories on the current path open. Of the
+/// deeper directories, it keeps only the last one open.
 const KEPT_LEVELS: usize = 32;
 
 /// Opens directories below a root one after another. Keeps the last directory and its parents open,
@@ -14,20 +14,20 @@ const KEPT_LEVELS: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Walk {
     root: Dir,
-    /// The names and descriptors on the path of the last directory, for at most [`KEPT_LEVELS`]
-    /// levels.
+    /// The directories on the path to the last directory, outermost first, with their names. There
+    /// are at most [`KEPT_LEVELS`].
     kept: Vec<(Box<str>, Dir)>,
     /// The path and descriptor of the last directory deeper than [`KEPT_LEVELS`].
     deep: Option<(Box<str>, Dir)>,
 }
 
 impl Walk {
-    /// Creates a walk from a root.
+    /// Creates a walk below a root directory.
     pub(crate) fn new(root: Dir) -> Self {
         Self { root, kept: Vec::new(), deep: None }
     }
 
-    /// Opens the directory that contains a path.
+    /// Opens the directory that contains the entry at a path.
     pub(crate) fn parent(&mut self, path: &ArchivePath) -> io::Result<Dir> {
         self.directory(path.ancestors().next(), &mut |_, _, _| Ok(()))
     }

@@ -24,7 +24,7 @@ pub(super) const PIECE: usize = 48 << 10;
 /// The size in bytes of a block that is treated as a hole if all its bytes are zero.
 const BLOCK: usize = 4096;
 
-/// The content of an entry.
+/// The content of an entry, ready to be written.
 pub(super) struct Prepared {
     pub(super) body: Body,
     /// The size of the file, if it differs from the length of its data.
@@ -37,14 +37,15 @@ pub(super) struct Prepared {
 
 pub(super) enum Body {
     Content(Content<'static>),
-    /// A small file, whose data is in the buffers.
+    /// A small file, whose encoded data is in [`Buffers`].
     Encoded(Encoded),
     /// A file too large for memory, its encoding, and the maximum number of bytes to write.
     Stream(File, Encoding, u64),
 }
 
-/// Reads the content of an item. Encodes a small file into the buffers, and stores the blobs if the
-/// content is divided into blobs.
+/// Prepares the content of an item. A file above the threshold of the store is stored as blobs, and
+/// a small file is encoded into `buffers`. Any other file is only scanned to determine its
+/// encoding.
 pub(super) fn prepare(
     creator: &Creator<'_>,
     item: &Item,
@@ -111,7 +112,7 @@ fn read(
 
 /// Prepares a file whose content is stored in the archive itself.
 fn inline(file: &File, holes: Holes, encoded: Encoded) -> Result<Prepared> {
-    // Only a file of zeros can be a single hole.
+    // Look for holes only if all bytes are zero, because any other file cannot be a single hole.
     let is_hole =
         encoded.len > 0 && encoded.zeros && extents(file, encoded.len, holes, false)?.is_empty();
     Ok(if is_hole { hole(encoded.len) } else { prepared(Body::Encoded(encoded)) })
@@ -164,8 +165,8 @@ fn read_blobs(
     Ok(Prepared { size: Some(size), changed: cut.contains(&true), ..blobs })
 }
 
-/// Returns the start and the end of each extent of data in a file, or of only the first extent
-/// unless `all` is set.
+/// Returns the start and the end of each extent of data in a file. If `all` is `false`, the extents
+/// after the first one may be missing.
 fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, u64)>> {
     let mut data = Vec::new();
     match holes {
@@ -197,7 +198,7 @@ fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, 
             Ok(true)
         })?,
     }
-    // Ignore bytes that were appended to the file in the meantime.
+    // Ignore bytes that were appended to the file after its size was determined.
     data.retain(|&(start, _)| start < size);
     if let Some((_, end)) = data.last_mut() {
         *end = (*end).min(size);
@@ -219,9 +220,9 @@ fn encoding_of(file: &File) -> Result<(Encoding, u64)> {
     })
 }
 
-/// Writes a file too large for memory from `offset` to its end, but at most `len` bytes. Returns
-/// `true` if it has changed since its encoding was determined. Bytes of a text file that are no
-/// longer valid text become `?`.
+/// Writes a file too large for memory from `offset` to its end, but at most `len` bytes. In a text
+/// file, bytes that are no longer valid text become `?`. Returns `true` if there are any such
+/// bytes, or if a text file has become shorter.
 pub(super) fn stream(
     file: &File,
     encoding: Encoding,
@@ -297,8 +298,8 @@ impl Repair {
     }
 }
 
-/// Calls `take` with the offset and the bytes of each piece of a file from `offset` on, until it
-/// returns `false`.
+/// Reads a file in pieces, from `offset` to its end. Calls `take` with the offset and the bytes of
+/// each piece, until `take` returns `false`.
 fn for_each_piece(
     file: &File,
     mut offset: u64,
@@ -314,8 +315,8 @@ fn for_each_piece(
     }
 }
 
-/// Fills a buffer with the bytes at `offset`, and returns their number, which is smaller than the
-/// length of the buffer only at the end of the file.
+/// Fills a buffer with the bytes at `offset`, and returns the number of bytes read. It is less than
+/// the length of the buffer only at the end of the file.
 pub(super) fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -329,7 +330,7 @@ pub(super) fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> Result<u
     Ok(filled)
 }
 
-/// Returns `true` if a file has changed since it was found.
+/// Returns `true` if a file has changed since the walk found it.
 pub(super) fn has_changed(file: &File, item: &Item) -> Result<bool> {
     Ok(stat(file)?.version() != item.found.version())
 }
@@ -352,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn valid_text_is_unchanged_in_pieces_of_any_size() {
+    fn valid_text_is_unchanged_wherever_it_is_split() {
         let text = "a\u{e9}\u{65e5}\u{1f600}\n".as_bytes();
         for at in 0..=text.len() {
             let (head, tail) = text.split_at(at);

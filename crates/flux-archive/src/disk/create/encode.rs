@@ -10,13 +10,13 @@ use crate::error::Result;
 use crate::json::escape;
 use crate::write::{Detector, Encoding};
 
-/// Memory that is reused for many files. A file is read once, and each piece is checked and encoded
-/// while it is in the cache.
+/// Buffers that are reused for many files. Each piece of a file is checked and encoded while it is
+/// in the processor cache.
 #[derive(Default)]
 pub(super) struct Buffers {
-    /// A piece of a file.
+    /// The current piece of the file that is being read.
     piece: Vec<u8>,
-    /// The encoded files, one after another.
+    /// The encoded data of the files, one after another.
     encoded: Vec<u8>,
 }
 
@@ -58,7 +58,7 @@ impl Buffers {
                 encoding = Encoding::Base64;
                 self.encoded.truncate(start);
                 if len > 0 {
-                    // Read the pieces again that were text.
+                    // Encode the earlier pieces again, because they were encoded as text.
                     len = 0;
                     continue;
                 }
@@ -66,7 +66,8 @@ impl Buffers {
             match encoding {
                 Encoding::Text => escape(piece, &mut self.encoded),
                 Encoding::Base64 => {
-                    // Encoding reserves no more than it needs.
+                    // `encode_append` would reserve only as much as it needs, and reallocate for
+                    // each piece.
                     self.encoded.reserve(piece.len().div_ceil(3) * 4);
                     STANDARD.encode_append(piece, &mut self.encoded);
                 }
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
     use crate::json::{Base64, Text};
 
-    /// Encodes a file in one go, without pieces or blocks.
+    /// Returns the expected encoding and encoded data, computed from the whole file.
     fn expected(bytes: &[u8]) -> (Encoding, Vec<u8>) {
         match std::str::from_utf8(bytes) {
             Ok(text) if !text.contains('\0') => {
@@ -104,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Parts of a file that is longer than a piece.
+    /// Generates the content of a file, which may be longer than a piece.
     fn parts() -> impl Strategy<Value = Vec<u8>> {
         let part = prop_oneof![
             ("[a-z\n\"\\\\é😀]{1,30}", 1_usize..4000)
@@ -117,7 +118,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn files_encoded_in_pieces_equal_files_encoded_in_one_go(
+        fn encoding_a_file_in_pieces_equals_encoding_it_as_a_whole(
             files in proptest::collection::vec(parts(), 1..4),
         ) {
             let mut buffers = Buffers::default();

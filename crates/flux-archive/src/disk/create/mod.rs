@@ -1,14 +1,14 @@
 //! Creating an archive from files.
 //!
 //! ```text
-//! walk      by descriptors; names in byte order, each directory after its content
-//! prepare   several files in parallel: read, encode or divide into blobs, hash and store
-//! write     in the order of the walk
+//! walk      visits files by descriptor in byte order of names; a directory follows its content
+//! prepare   reads several files in parallel; encodes them, or divides them into blobs to store
+//! write     writes the entries in the order of the walk
 //! ```
 //!
 //! | a regular file | becomes |
 //! |---|---|
-//! | without data: empty, or one hole | the empty form, with its size |
+//! | without data: empty, or one hole | an entry with only a `size` |
 //! | with a store, above the threshold | `blobvec` |
 //! | other, UTF-8 without a NUL | `utf-8` |
 //! | other | `base64` |

@@ -8,7 +8,8 @@ use crate::disk::dir::{Dir, FileId, stat};
 use crate::parallel::{Progress, report};
 use crate::store::{BlobStoreMut, Chunking};
 
-/// The zeros that are treated as holes when a file is stored as blobs.
+/// The zeros of a file that become holes in the archive, either between blobs or as a file that is
+/// a single hole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Holes {
@@ -17,7 +18,7 @@ pub enum Holes {
     FileSystem,
     /// Blocks of 4096 zeros. The result is the same on every file system.
     Zeros,
-    /// No zeros become holes.
+    /// No zeros: an archived file has no holes.
     None,
 }
 
@@ -34,7 +35,7 @@ pub enum Times {
     Omit,
 }
 
-/// A function that returns `true` if it selects a path.
+/// A function that returns `true` for the paths that it selects.
 pub type Filter<'f> = &'f (dyn Fn(&str) -> bool + Sync);
 
 /// Creates archives of files below a directory.
@@ -95,7 +96,7 @@ impl<'o> Creator<'o> {
         /// all data.
         store: &'o dyn BlobStoreMut => Some(store);
 
-        /// Sets which files are stored as blobs, and how they are divided.
+        /// Sets which files are stored as blobs, the maximum size of a blob, and the hash function.
         chunking: Chunking;
 
         /// Sets which zeros are treated as holes.
@@ -104,15 +105,15 @@ impl<'o> Creator<'o> {
         /// Sets which times are stored in the archive.
         times: Times;
 
-        /// Excludes selected paths and everything below them.
+        /// Excludes the paths that a filter selects, and everything below them.
         exclude: Filter<'o> => Some(exclude);
 
-        /// Archives only selected paths, but still searches all directories.
+        /// Archives only the paths that a filter selects, but still searches all directories.
         include: Filter<'o> => Some(include);
     }
 
-    /// Leaves out an open file or directory, regardless of its path. Call this for the output file and the store. The
-    /// report lists the paths at which the file was found.
+    /// Leaves an open file or directory out of the archive, regardless of its path. Call this for
+    /// the output file and the store. The report lists the paths at which the file was found.
     ///
     /// # Errors
     ///
@@ -123,7 +124,8 @@ impl<'o> Creator<'o> {
     }
 
     binio::setters! {
-        /// Reports progress as a number of bytes read from files.
+        /// Sets a function that is called with the number of bytes read from files since the last
+        /// call.
         progress: Progress<'o> => Some(progress);
     }
 

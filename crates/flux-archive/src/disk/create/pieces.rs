@@ -1,4 +1,4 @@
-//! Encoding a file too large for memory on all threads.
+//! Encoding a large file as base64, on all threads.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,14 +14,14 @@ use crate::write::Body;
 /// The number of bytes that a thread encodes at a time, a multiple of 3.
 const PIECE: usize = 384 << 10;
 
-/// A piece of a file, in memory that is reused.
+/// A piece of a file and its base64, in buffers that are reused.
 struct Piece {
     offset: u64,
     bytes: Vec<u8>,
     /// The number of bytes that were read, which is smaller than [`PIECE`] only at the end of the
     /// file.
     read: Result<usize>,
-    /// The whole groups of the piece, as base64.
+    /// The complete 3-byte groups of the piece, as base64.
     encoded: Vec<u8>,
 }
 
@@ -40,15 +40,16 @@ impl Piece {
         STANDARD.encode_append(&self.bytes[..groups], &mut self.encoded);
     }
 
-    /// Returns the number of bytes in whole groups.
+    /// Returns the number of bytes in complete 3-byte groups, or 0 if reading failed.
     fn groups(&self) -> usize {
         self.read.as_ref().map_or(0, |read| read / 3 * 3)
     }
 }
 
-/// Writes the first `size` bytes of a file as base64, or fewer if it has become shorter, and returns
-/// their number. All threads read and encode, while the calling thread writes. On two threads this
-/// takes 0.8 times as long as on one (`cargo xtask bench flux-archive`, "large: create, all inside").
+/// Writes a file as base64, up to the end of the piece that contains byte `size - 1`, or to the end
+/// of the file. Returns the number of bytes written. All threads read and encode, while the calling
+/// thread writes. On two threads, this takes 0.8 times as long as on one (`cargo xtask bench
+/// flux-archive`, "large: create, all inside").
 pub(super) fn write_base64<W: Write>(
     creator: &Creator<'_>,
     file: &File,

@@ -13,13 +13,14 @@ pub struct CreateReport {
     /// The paths of files that changed while they were being read. Their archived content may be partly old and partly
     /// new.
     pub changed: Vec<String>,
-    /// The arguments whose leading `/` was removed.
+    /// The absolute paths among the arguments. Their leading `/` was removed.
     pub absolute: Vec<String>,
-    /// The paths of files that were found, but [left out](crate::disk::Creator::leave_out).
+    /// The paths of files that the walk found, but [left out](crate::disk::Creator::leave_out).
     pub left_out: Vec<String>,
-    /// The number of bytes in holes that were written as zeros, because only blobs can have holes between them.
+    /// The number of bytes in holes that were written as zeros, because text and base64 cannot
+    /// represent holes.
     pub holes: u64,
-    /// The files that could not be read.
+    /// The paths that could not be archived, and the errors.
     pub failures: Vec<Failure>,
 }
 

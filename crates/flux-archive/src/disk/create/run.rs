@@ -1,4 +1,4 @@
-//! Preparing several files of a walk at a time, and writing them in order.
+//! Preparing files in parallel, and writing them to the archive in the order of the walk.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -23,7 +23,7 @@ const BATCH: usize = 32;
 /// The number of bytes at which a [`Batch`] is full.
 const BATCH_BYTES: u64 = 256 << 10;
 
-/// Files that a thread prepares, one after another, and the memory for their content.
+/// Files that a single thread prepares, and the buffers for their encoded data.
 #[derive(Default)]
 struct Batch {
     items: Vec<Item>,
@@ -32,7 +32,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// Adds the next files of a walk. Returns `false` if there are none.
+    /// Adds the next files of a walk. Returns `false` if the walk has ended and the batch is empty.
     fn fill(
         &mut self,
         walker: &mut Walker<'_>,
@@ -61,10 +61,10 @@ impl Batch {
 }
 
 impl Creator<'_> {
-    /// Writes files, and directories with all files below them, to an archive.
+    /// Archives files, and directories with everything below them.
     ///
-    /// A file below several of the paths is written only once. Files that cannot be read are reported, and the others
-    /// are written.
+    /// A file that is below several of the paths is archived only once. Files that cannot be
+    /// archived are listed in the report.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl Creator<'_> {
     ) -> Result<()> {
         let prepared = match prepared {
             Ok(prepared) => prepared,
-            // The store failed, so all other files would also fail.
+            // Stop if the store fails, because all other files would fail as well.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -183,24 +183,24 @@ struct Taken {
 }
 
 impl Taken {
-    /// Adds a file, or returns `false` if it was added before. Fails if another file has the same
-    /// path, or if a path would lead through a file or link.
+    /// Adds a file and returns `true`, or returns `false` if the file is already present. Fails if
+    /// a different file has the same path, or if a path would lead through a file or link.
     fn take(&mut self, item: &Item) -> Result<bool> {
         let (path, id) = (item.path.as_str(), item.found.id());
         if let Some(&(before, _)) = self.files.get(path) {
             return if before == id {
                 Ok(false)
             } else {
-                refuse(item, "another file has this path")
+                refuse(item, "the archive already contains a different file with this path")
             };
         }
         let is_file = |file_type| file_type != FileType::Directory;
         let through = |above: &str| self.files.get(above).is_some_and(|(_, above)| is_file(*above));
         if item.path.ancestors().any(through) {
-            return refuse(item, "a file or link has the path of its directory");
+            return refuse(item, "the archive already contains a file or link above this path");
         }
         if is_file(item.file_type) && self.above.contains(path) {
-            return refuse(item, "other files have paths below it");
+            return refuse(item, "the archive already contains files below this path");
         }
         self.above.extend(item.path.ancestors().map(str::to_owned));
         self.files.insert(path.to_owned(), (id, item.file_type));

@@ -27,7 +27,7 @@ pub(super) struct Item {
 struct Level {
     dir: Dir,
     names: vec::IntoIter<Vec<u8>>,
-    /// The directory itself, which is returned after its content.
+    /// The directory itself, which is returned after its content, or `None` for the root.
     item: Option<Item>,
 }
 
@@ -58,7 +58,7 @@ impl<'w> Walker<'w> {
                     report.absolute.push(path.display().to_string());
                 }
                 Component::ParentDir => {
-                    let message = "an archive cannot contain a \"..\" component";
+                    let message = "a path in an archive cannot have a \"..\" component";
                     return Err(refused(Code::UnsafePath, &path.display().to_string(), message));
                 }
             }
@@ -151,7 +151,7 @@ fn item(parent: &Dir, prefix: &str, name: &[u8]) -> Result<Option<Item>> {
     let found = parent.stat(std::ffi::OsStr::from_bytes(name))?;
     let path = format!("{prefix}{}", utf8(name)?);
     let Some(file_type) = found.file_type() else {
-        let message = format!("{}: an archive cannot contain this type", found.type_name());
+        let message = format!("an archive cannot contain {}", found.type_name());
         return Err(refused(Code::FileType, &path, &message));
     };
     let path = ArchivePath::parse(&path)

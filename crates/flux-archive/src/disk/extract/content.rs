@@ -21,7 +21,7 @@ const PARALLEL_FROM: u64 = 4 << 20;
 /// is a small multiple of the block size of any file system.
 const HOLE: usize = 16 << 10;
 
-/// Reusable buffers for blobs.
+/// A pool of reusable buffers for blobs.
 #[derive(Default)]
 struct Buffers(Mutex<Vec<Vec<u8>>>);
 
@@ -35,8 +35,8 @@ impl Buffers {
     }
 }
 
-/// Returns `true` if several threads can write the content: if it is large, and is text, base64, or
-/// several blobs that do not overlap.
+/// Returns `true` if several threads can work on the content of a file. The content must be large,
+/// and must be text, base64, or several blobs that do not overlap.
 pub(super) fn is_parallel(content: &Content<'_>) -> bool {
     let regions = match content {
         Content::Blobvec(regions) => regions,
@@ -47,12 +47,12 @@ pub(super) fn is_parallel(content: &Content<'_>) -> bool {
     regions.len() > 1 && is_large(content.data_size()) && are_apart(regions)
 }
 
-/// Returns `true` if a file is large enough to be written by all threads.
+/// Returns `true` if a file of `len` bytes is large enough for several threads.
 pub(super) fn is_large(len: u64) -> bool {
     len >= PARALLEL_FROM
 }
 
-/// Writes the content of files.
+/// Writes the content of extracted files.
 pub(super) struct ContentWriter<'o> {
     store: Option<&'o dyn BlobStore>,
     progress: Option<Progress<'o>>,
@@ -64,7 +64,8 @@ impl<'o> ContentWriter<'o> {
         Self { store, progress, buffers: Buffers::default() }
     }
 
-    /// Writes the content of a new file, and sets its size. Long runs of zeros become holes.
+    /// Writes the content of a new file, and sets its size. In base64 and blobs, long runs of zeros
+    /// become holes.
     pub(super) fn write(&self, mut file: &File, entry: &Entry<'_>) -> Result<()> {
         let content = entry.content();
         let mut end = content.data_len();
@@ -79,7 +80,7 @@ impl<'o> ContentWriter<'o> {
             }
             Content::Text(text) => text.write_to(&mut file)?,
             Content::Base64(data) if is_parallel(content) => {
-                // Set the size first, so that not every piece enlarges the file.
+                // Set the size first, so that writing the pieces does not enlarge the file.
                 file.set_len(entry.len())?;
                 data.for_each_piece(|position, piece| {
                     report(self.progress, piece.len() as u64);
@@ -108,7 +109,7 @@ impl<'o> ContentWriter<'o> {
         Ok(())
     }
 
-    /// Like [`write`](Self::write), but the data of the entry is still in the source of the archive.
+    /// Like [`write`](Self::write), but reads the data of the entry from the source of the archive.
     pub(super) fn write_located(
         &self,
         mut file: &File,
@@ -194,7 +195,7 @@ fn write_with_holes(file: &File, bytes: &[u8], position: u64) -> io::Result<u64>
     Ok(end)
 }
 
-/// Writes a new file sequentially, with holes.
+/// Writes a new file sequentially, with holes in place of long runs of zeros.
 struct WithHoles<'f> {
     file: &'f File,
     position: u64,

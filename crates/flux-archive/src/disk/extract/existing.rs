@@ -8,8 +8,9 @@ use crate::model::{Entry, FileType};
 
 /// The policy for extracting an entry if a file, link or directory already exists at its path.
 ///
-/// An existing directory is never removed, so a file or link with its path fails. A directory entry with its path does
-/// not fail, but sets the permissions and times only with a policy that replaces files. Only
+/// An existing directory is never removed, so a file or link with the same path cannot be
+/// extracted. A directory entry with the same path succeeds, but changes the permissions and times
+/// of the existing directory only with a policy that replaces files. Only
 /// [`Overwrite`](Self::Overwrite) replaces a link with a file, or a file with a link.
 ///
 /// ```
@@ -29,7 +30,7 @@ use crate::model::{Entry, FileType};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Existing {
-    /// The entry fails.
+    /// The entry is not extracted, and counts as a failure.
     #[default]
     Error,
     /// The entry is skipped.

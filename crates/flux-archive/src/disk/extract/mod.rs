@@ -1,11 +1,11 @@
 //! Extracting an archive, never outside the target directory.
 //!
 //! ```text
-//! plan          limits and targets of links: all before anything is written
-//! directories   with mode 0700, so that they can be filled
-//! files         in parallel: a temporary file in the same directory, every blob verified, then renamed
-//! links         after all paths have been followed
-//! finish        modes and times of directories, deepest first
+//! plan          checks limits and link targets, before anything is written
+//! directories   creates directories with mode 0700, so that they can be filled
+//! files         writes temporary files in parallel, verifies every blob, and renames complete files
+//! links         creates links after all files
+//! finish        sets the modes and times of directories, deepest first
 //! ```
 //!
 //! Every path is opened component by component from the descriptor of the target, and no component may be a symbolic

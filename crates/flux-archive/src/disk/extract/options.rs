@@ -24,8 +24,9 @@ pub enum LinkPolicy {
     Keep,
     /// Only links with a relative target are created.
     RefuseAbsolute,
-    /// Only links that cannot lead out of the target directory are created, regardless of other links. Their targets
-    /// must be relative, contain `..` only at the start, and not lead above the root.
+    /// Only links that cannot lead out of the target directory are created, whatever other links
+    /// exist. Their targets must be relative, contain `..` only at the start, and not lead above
+    /// the root.
     RefuseEscaping,
 }
 
@@ -112,23 +113,25 @@ impl<'o> Extractor<'o> {
         /// Sets which symbolic links are created.
         links: LinkPolicy;
 
-        /// Sets limits on the files and bytes to write.
+        /// Sets limits on the sizes of files and on the bytes to write.
         limits: Limits;
 
-        /// Sets the only hash that blobs may use. Rejects files with blobs that use another hash.
+        /// Sets the only hash function that blobs may use, or `None` to allow all. A file with a
+        /// blob that uses another one fails.
         require_hash: Option<HashType>;
 
-        /// Extracts only selected entries.
+        /// Extracts only the entries that a function selects.
         select: Select<'o> => Some(select);
 
-        /// Reports progress as a number of bytes written.
+        /// Sets a function that is called with the number of bytes written since the last call.
         progress: Progress<'o> => Some(progress);
 
         /// Sets whether modification times are restored. Default: yes.
         times: bool;
 
-        /// Sets whether permissions are restored exactly, including set-user-id, set-group-id and sticky. Otherwise the
-        /// umask applies, and these three are dropped. Default: no.
+        /// Sets whether permissions are restored exactly, including the set-user-id, set-group-id
+        /// and sticky bits. Otherwise, the umask applies, and these three bits are not restored.
+        /// Default: no.
         preserve_permissions: bool;
 
         /// Sets whether each file is synced to disk before it gets its name. Default: no.

@@ -15,7 +15,8 @@ pub(super) struct Plan {
     pub(super) directories: Vec<usize>,
     pub(super) files: Vec<usize>,
     pub(super) links: Vec<usize>,
-    /// The indices of entries that fail regardless of existing files, and the errors.
+    /// The indices of entries that the link policy or the required hash function rejects, and the
+    /// errors.
     pub(super) failures: Vec<(usize, Error)>,
     /// The paths that a file system may treat as equal, because they differ only in case or in the
     /// encoding of accents.
@@ -23,7 +24,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Makes a plan for entries, whose data has the size that `data_size` returns for an index.
+    /// Creates a plan for the selected entries, after checking the limits. `data_size` returns the
+    /// number of bytes to write for the entry at an index.
     pub(super) fn new(
         options: &Extractor<'_>,
         entries: &[Entry<'_>],
@@ -60,8 +62,8 @@ impl Plan {
     }
 }
 
-/// Returns the paths that a file system may treat as equal to another of the paths, including
-/// doubtful cases.
+/// Returns all paths that a file system may treat as equal to another of the given paths. May also
+/// return paths that are never treated as equal.
 fn twins<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> HashSet<String> {
     let folded = |path: &str| {
         let mut hasher = DefaultHasher::new();

@@ -19,7 +19,8 @@ pub struct ExtractReport {
     pub links: u64,
     /// The number of entries that were skipped because a file already exists.
     pub skipped: u64,
-    /// The number of bytes written to files, not counting holes.
+    /// The size of the data of these files in bytes, not counting the holes that the archive
+    /// describes.
     pub bytes: u64,
     /// The failed entries, sorted by path.
     pub failures: Vec<Failure>,

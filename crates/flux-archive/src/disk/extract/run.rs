@@ -32,9 +32,9 @@ impl Extractor<'_> {
         self.run_entries(archive.entries(), None)
     }
 
-    /// Extracts an archive whose data is still in its source, and reads it piece by piece. Nothing but the entries
-    /// without their data, and a buffer for each thread, is in memory. If [`select`](Self::select) is set, its function
-    /// is called with entries without data.
+    /// Extracts an archive while reading its data from the source piece by piece. Only the entries
+    /// without their data, and buffers for each thread, are in memory. The function set by
+    /// [`select`](Self::select) is called with entries without data.
     ///
     /// ```
     /// use flux_archive::OpenOptions;
@@ -89,7 +89,7 @@ impl Extractor<'_> {
     }
 }
 
-/// One extraction.
+/// The state of an extraction.
 struct Run<'r, 'a> {
     options: &'r Extractor<'r>,
     entries: &'r [Entry<'a>],
@@ -121,10 +121,10 @@ impl Names {
 /// The result of creating the directories.
 #[derive(Default)]
 struct Made {
-    /// The directories whose permissions and times are still to be set, each with its permissions.
-    /// Parents precede children.
+    /// The indices of the directories whose permissions and times are still to be set, and these
+    /// permissions. Parents precede children.
     finish: Vec<(usize, u32)>,
-    /// The same directories, as a set.
+    /// The indices in `finish`, as a set.
     ours: HashSet<usize>,
     /// The indices of files and links whose directory could not be created.
     orphans: Vec<usize>,
@@ -358,7 +358,7 @@ impl Run<'_, '_> {
         match parent.rename_new(temporary, name) {
             Ok(()) => Ok(Decision::Create),
             Err((error, temporary)) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // The existing file was created in the meantime, or was not checked for before.
+                // Either the existing file was created in the meantime, or this is the first check.
                 let decision = self.decide(parent, entry)?;
                 if decision == Decision::Replace {
                     parent.replace(temporary, name)?;
@@ -414,12 +414,13 @@ impl Run<'_, '_> {
     }
 }
 
-/// Creates a temporary file, and returns the permissions that the umask allows.
+/// Returns the permissions that the umask allows, by creating a temporary file with all of them.
 fn granted_to_new(parent: &Dir) -> io::Result<u32> {
     Ok(stat(parent.make_temporary(0o777)?.file()?)?.permissions())
 }
 
-/// Returns `true` if creating a directory failed because it already exists.
+/// Returns `true` if a directory could not be created because its name already exists, or `false`
+/// if it was created.
 fn existing(made: io::Result<()>) -> io::Result<bool> {
     match made {
         Ok(()) => Ok(false),
