@@ -9,10 +9,11 @@ use crate::model::{ArchivePath, Entry, FileType};
 use crate::parse::{OpenOptions, Tree};
 use crate::write::Writer;
 
-/// Writes an archive without some of its entries, and returns the number of removed entries.
+/// Writes an archive without the entries that a function selects. Returns the number of removed
+/// entries.
 ///
-/// `unwanted` is called with each path as written in the document, so even entries that no profile accepts can be
-/// removed.
+/// `unwanted` is called with each path as written in the document, and returns `true` if the entry
+/// is to be removed. Even entries that no profile accepts can be removed.
 ///
 /// ```
 /// use flux_archive::edit::delete;
@@ -29,9 +30,9 @@ use crate::write::Writer;
 ///
 /// # Errors
 ///
-/// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not JSON, with
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it exceeds a limit, with [`ErrorKind::NotWritable`] if a
-/// remaining entry is not an object or has no path, and if the writer fails.
+/// Same as [`OpenOptions::entries`] and [`Writer::copy`]. Also fails with
+/// [`ErrorKind::Json`](crate::ErrorKind::Json) or [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
+/// an entry cannot be read.
 pub fn delete<W: Write>(
     document: &[u8],
     options: &OpenOptions,
@@ -50,8 +51,8 @@ pub fn delete<W: Write>(
     Ok(deleted)
 }
 
-/// Writes the entries of one archive, followed by the entries of another. An added entry replaces an existing entry
-/// with the same path. Returns the number of replaced entries.
+/// Writes the entries of `document`, followed by the entries of `addition`. An added entry replaces
+/// an existing entry with the same path. Returns the number of replaced entries.
 ///
 /// ```
 /// use flux_archive::edit::append;

@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::parse::OpenOptions;
 use crate::write::Writer;
 
-/// Writes an archive in the form of the writer. If several entries have the same path, only the last one is written.
-/// Returns the diagnostics that the profile reports.
+/// Converts an archive to the form of the writer. If several entries have the same path, only the
+/// last one is written. Returns the warnings about the original archive.
 ///
 /// ```
 /// use flux_archive::edit::convert;

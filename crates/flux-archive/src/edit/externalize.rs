@@ -41,15 +41,15 @@ impl<'s> Externalizer<'s> {
     }
 
     binio::setters! {
-        /// Sets which files are stored as blobs, and how they are divided.
+        /// Sets which files are stored as blobs, the maximum size of a blob, and the hash function.
         chunking: Chunking;
 
         /// Sets a function that is called with the number of bytes stored since the last call.
         progress: Progress<'s> => Some(progress);
     }
 
-    /// Stores the content of an archive as blobs, and writes an archive that refers to them. A file that the store does
-    /// not accept is reported and copied unchanged.
+    /// Stores the content of an archive as blobs, and writes an archive that refers to them. A file
+    /// whose blobs the store does not accept is reported and copied unchanged.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl<'s> Externalizer<'s> {
                     writer.entry(&with_content(entry, Content::Blobvec(regions)))?;
                     Ok(Outcome::Moved)
                 }
-                // The store failed, so all other files would also fail.
+                // Stop if the store fails, because all other files would fail as well.
                 Err(error @ (StoreError::Io(_) | StoreError::Damaged(_))) => {
                     Err(ErrorKind::Store(error).into())
                 }
@@ -87,7 +87,7 @@ impl<'s> Externalizer<'s> {
     }
 }
 
-/// Divides content into blobs, and stores several of them in parallel.
+/// A writer that divides content into blobs, and stores several blobs in parallel.
 struct Chunker<'c> {
     options: &'c Externalizer<'c>,
     chunk_size: usize,

@@ -8,13 +8,13 @@ use crate::model::Profile;
 use crate::parse::{OpenOptions, Report, decode};
 use crate::write::Writer;
 
-/// Writes an archive in which every entry with exactly one correct form is repaired, and returns the number of changed
-/// or removed entries.
+/// Writes an archive, and repairs each entry that deviates from RFC 37 but has exactly one correct
+/// form. Returns the number of repaired or removed entries.
 ///
-/// This method repairs absolute and untidy paths, paths that override a key, duplicate keys and paths, missing and
-/// needless sizes, text with a NUL, untidy base64, blobrefs in upper case, and regions that are out of order but do not
-/// overlap. With [`Profile::Legacy`], it also converts entries in the old dialect. All other entries are copied
-/// unchanged.
+/// This function repairs absolute and untidy paths, paths that override a key, duplicate keys and
+/// paths, missing sizes, meaningless members, text with a NUL, untidy base64, blobrefs in upper
+/// case, and regions that are out of order but do not overlap. With [`Profile::Legacy`], it also
+/// converts entries in the old dialect. All other entries are copied unchanged.
 ///
 /// ```
 /// use flux_archive::edit::fix;
@@ -29,9 +29,9 @@ use crate::write::Writer;
 ///
 /// # Errors
 ///
-/// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not JSON, with
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it exceeds a limit, with [`ErrorKind::NotWritable`] if an entry
-/// is not an object or has no path, and if the writer fails.
+/// Same as [`OpenOptions::entries`] and [`Writer::copy`]. Also fails with
+/// [`ErrorKind::Json`](crate::ErrorKind::Json) or [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
+/// an entry cannot be read, and with [`ErrorKind::Refused`] if the document is not an archive.
 pub fn fix<W: Write>(
     document: &[u8],
     options: &OpenOptions,
@@ -42,7 +42,7 @@ pub fn fix<W: Write>(
     if raw_entries.form().is_none() {
         options.parse(document)?;
     }
-    // An entry that cannot be read must not replace another one.
+    // An invalid entry must not replace an earlier valid one.
     let superseded = superseded(document, options, &mut |raw| {
         let mut report = Report::new(options.profile, &options.limits, &pointer);
         decode(raw, options.profile, &options.limits, &mut report)

@@ -11,9 +11,9 @@ use crate::store::BlobStore;
 use crate::write::{Detector, Encoding, Writer};
 use binio::check_limit;
 
-/// Writes an archive that contains the content of its blobs, so that it can be read without a store. Every blob is
-/// verified. Holes become zeros unless the whole file is a hole, because text and base64 cannot represent holes. A file
-/// whose blobs cannot be read is reported and copied unchanged.
+/// Moves the content of blobs into an archive, so that it can be read without a store. Every blob
+/// is verified. Holes become zeros unless the whole file is a hole, because text and base64 cannot
+/// represent holes. A file whose blobs cannot be read is reported and copied unchanged.
 ///
 /// ```
 /// use flux_archive::store::{BlobStoreMut, MemoryStore};

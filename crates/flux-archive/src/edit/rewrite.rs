@@ -31,7 +31,8 @@ pub(super) enum Outcome {
     Failed(Error),
 }
 
-/// Calls `change` with each entry, which may write it in another form. Copies the other entries.
+/// Calls `change` for each entry that no later entry replaces. Copies the entry, unless `change`
+/// has written it in another form.
 pub(super) fn rewrite<W: Write>(
     document: &[u8],
     options: &OpenOptions,

@@ -26,8 +26,9 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not JSON, and with
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it exceeds a limit.
+    /// Same as [`entries`](Self::entries). Also fails with
+    /// [`ErrorKind::Json`](crate::ErrorKind::Json) or [`ErrorKind::Limit`](crate::ErrorKind::Limit)
+    /// if an entry cannot be read.
     pub fn superseded(&self, document: &[u8]) -> Result<HashSet<u64>> {
         superseded(document, self, &mut |_| true)
     }
@@ -43,7 +44,8 @@ pub(super) fn superseded<'a>(
     let mut replaced = HashSet::new();
     let entries = options.entries(document)?;
     let mut by = |name: &mut dyn FnMut(&RawEntry<'a>) -> Option<Name<'a>>| {
-        // Files and directories, by name.
+        // The index of the last entry with each name: one map for files and links, one for
+        // directories.
         let mut last = [HashMap::new(), HashMap::new()];
         for raw in entries.clone() {
             let raw = raw?;

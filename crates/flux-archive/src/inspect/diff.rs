@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::model::{Archive, Content, Entry, FileType, Region};
 use crate::store::BlobStore;
 
-/// The maximum number of zeros to append to data in order to compare it with a blob.
+/// The maximum number of zeros to append to inline data in order to compare it with a blob.
 const MAX_ZEROS: u64 = 1 << 20;
 
 /// A path at which two archives differ, and the differences.
@@ -19,7 +19,7 @@ const MAX_ZEROS: u64 = 1 << 20;
 pub struct Difference {
     /// The path at which the entries differ.
     pub path: String,
-    /// The differences, of which there is at least one.
+    /// The differences. There is at least one.
     pub changes: Vec<Change>,
 }
 
@@ -30,7 +30,9 @@ impl fmt::Display for Difference {
     }
 }
 
-/// A difference between the entries of two archives, or between an entry and a file on disk.
+/// A difference between the entries of two archives, or between an entry and a file on disk. A
+/// variant with two values contains first the value from the first archive, then the value from the
+/// second archive or from disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
@@ -38,7 +40,7 @@ pub enum Change {
     Added,
     /// Only the first archive has the path, or the file does not exist on disk.
     Removed,
-    /// The types differ.
+    /// The file types differ.
     Type(FileType, FileType),
     /// The file on disk has a type that no archive can contain.
     OtherType,
@@ -81,7 +83,8 @@ impl Serialize for Change {
     }
 }
 
-/// Returns the paths at which two archives differ, sorted. Ignores `ctime`, and the encoding of content.
+/// Returns the differences between two archives, sorted by path. Ignores `ctime`, and the encoding
+/// of content.
 ///
 /// ```
 /// use flux_archive::inspect::{Change, diff};
@@ -219,8 +222,9 @@ fn same_blobs(a: &[Region], b: &[Region]) -> Option<bool> {
     (a.len() == b.len() && a.iter().zip(b).all(comparable)).then(|| a == b)
 }
 
-/// Returns `true` if data, with zeros after it, equals blobs with zeros between them. Returns
-/// `None` if comparing a blob would require more than [`MAX_ZEROS`].
+/// Returns `true` if inline data equals the content of blobs. Hashes the data at each region, with
+/// zeros after its end, and expects zeros between the regions. Returns `None` if a region would
+/// need more than [`MAX_ZEROS`] zeros.
 fn blobs_of_data(regions: &[Region], data: &[u8]) -> Option<bool> {
     let len = data.len() as u64;
     let part = |start: u64, end: u64| {

@@ -89,8 +89,8 @@ fn one(pattern: &str, character: char) -> Option<&str> {
     matches.then_some(rest.as_str())
 }
 
-/// Returns `true` if the set after a `[` matches a character, and the pattern after the `]` of the set. Returns `None`
-/// if there is no `]`.
+/// Compares a character with the set after a `[`. Returns `true` if the set matches, and the
+/// pattern after the `]` of the set. Returns `None` if there is no `]`.
 fn set(text: &str, character: char) -> Option<(bool, &str)> {
     let negated = text.strip_prefix(['!', '^']);
     let mut rest = negated.unwrap_or(text);
@@ -141,7 +141,8 @@ fn bracketed<'t>(text: &'t str, mark: &str) -> Option<(&'t str, &'t str)> {
     text.strip_prefix('[')?.strip_prefix(mark)?.split_once(&format!("{mark}]"))
 }
 
-/// Returns the first character of a set, and the text after it.
+/// Returns the first character of a set, and the text after that character. Returns `None` if the
+/// text ends early, and an error if the set begins with an unknown collating symbol.
 fn member(text: &str) -> Option<Result<(char, &str), NoSymbol>> {
     if text.starts_with("[.") {
         let symbol = bracketed(text, ".").and_then(|(name, behind)| {
@@ -182,7 +183,7 @@ mod tests {
 
     #[test]
     fn patterns_match_like_posix_fnmatch() {
-        // The expected results match fnmatch(pattern, path, 0) in the C library.
+        // The expected results are those of `fnmatch(pattern, path, 0)` in the C library.
         for (pattern, path, expected) in [
             ("", "", true),
             ("", "a", false),
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn pattern_characters_are_unicode_characters() {
+    fn question_marks_and_sets_match_unicode_characters() {
         assert!(fnmatch("h?/[à-ÿ]", "hé/é"));
     }
 

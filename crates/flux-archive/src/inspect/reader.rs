@@ -17,7 +17,8 @@ use crate::json::Base64;
 use crate::model::{BlobRef, Content, Entry, FileType, Region};
 use crate::store::{BlobStore, fetch};
 
-/// The number of bytes to read at a time. It is a multiple of 3 because of base64.
+/// The number of bytes to read at a time: a multiple of 3, so that pieces end between base64
+/// groups.
 const PIECE: usize = 48 << 10;
 
 /// A reader of the content of a regular file. It implements `Read` and `Seek`, and several threads can call
@@ -53,14 +54,14 @@ enum Source<'r> {
     Blobs(Blobs<'r>),
 }
 
-/// The content of a file in blobs.
+/// The content of a file whose data is in a store.
 struct Blobs<'r> {
     store: &'r dyn BlobStore,
     regions: &'r [Region],
     /// Maps the start of each visible part of a region to the end of the part and the index of the
     /// region. A part is visible if no later region overlaps it.
     parts: BTreeMap<u64, (u64, usize)>,
-    /// The last blob read.
+    /// The name and the bytes of the last blob read.
     last: Mutex<Option<(BlobRef, Arc<Vec<u8>>)>>,
 }
 
@@ -176,8 +177,8 @@ impl ContentReader<'_> {
         self.len == 0
     }
 
-    /// Fills a buffer with the bytes at `offset`, and returns their number, which is smaller than the length of the
-    /// buffer only at the end of the file.
+    /// Fills a buffer with the bytes at `offset`, and returns the number of bytes read. It is less
+    /// than the length of the buffer only at the end of the file.
     ///
     /// # Errors
     ///
@@ -243,7 +244,7 @@ impl binio::ReadAt for ContentReader<'_> {
 }
 
 impl Blobs<'_> {
-    /// Fills `out`, which must end within the file.
+    /// Fills `out` with the bytes at `position`, all of which must be within the file.
     fn read_exact_at(&self, out: &mut [u8], position: u64) -> Result<()> {
         let end = position + out.len() as u64;
         let index = |at: u64| usize::try_from(at - position).unwrap_or(usize::MAX);
@@ -294,8 +295,12 @@ impl Seek for ContentReader<'_> {
             SeekFrom::Current(by) => self.position.checked_add_signed(by),
             SeekFrom::End(by) => self.len.checked_add_signed(by),
         };
-        let before =
-            || io::Error::new(io::ErrorKind::InvalidInput, "the position is before the start");
+        let before = || {
+            io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "cannot seek to a negative or overflowing position",
+            )
+        };
         self.position = position.ok_or_else(before)?;
         Ok(self.position)
     }

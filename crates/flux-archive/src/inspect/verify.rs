@@ -42,7 +42,7 @@ impl Default for VerifyOptions<'_> {
 partial_debug! { VerifyOptions: require_hash; }
 
 impl<'o> VerifyOptions<'o> {
-    /// Returns options that verify only the document.
+    /// Returns options that verify only the document, without blobs or files on disk.
     pub fn new() -> Self {
         Self::default()
     }
@@ -55,7 +55,8 @@ impl<'o> VerifyOptions<'o> {
         /// Default: yes.
         blobs: bool;
 
-        /// Sets the only hash that blobs may use. Reports files with blobs that use another hash.
+        /// Sets the only hash function that blobs may use, or `None` to allow all. A file with a
+        /// blob that uses another one is reported.
         require_hash: Option<HashType>;
 
         /// Sets a function that is called with the number of bytes read, from blobs and from files on disk, since the
@@ -70,7 +71,7 @@ impl<'o> VerifyOptions<'o> {
 pub struct VerifyReport {
     /// The number of entries in the archive, or `None` if it cannot be read.
     pub entries: Option<u64>,
-    /// The number of different blobs in the archive that were verified, including missing ones.
+    /// The number of different blobs that were checked, including missing blobs.
     pub blobs: u64,
     /// The size of all valid blobs in bytes.
     pub bytes: u64,
@@ -229,8 +230,8 @@ impl Archive<'_> {
         }
     }
 
-    /// Returns the place of a region, for a diagnostic. In a dict, the pointer contains the
-    /// normalised path in place of the key as written.
+    /// Returns the place of the region `number` of the entry `at`, for a diagnostic. In a dict, the
+    /// pointer contains the normalised path in place of the key as written.
     fn place(&self, at: usize, number: usize) -> Place {
         let Entry { index, path, .. } = &self.entries()[at];
         let (path, mut pointer) = (path.as_str(), self.pointer.clone());

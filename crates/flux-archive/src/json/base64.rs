@@ -65,7 +65,7 @@ impl<'a> Base64<'a> {
         &self.text
     }
 
-    /// Returns the text of all groups but the last one, and the bytes of the last group.
+    /// Returns the text of all groups but the last one, and the decoded bytes of the last group.
     #[cfg(unix)]
     pub(crate) fn groups(&self) -> (&str, &[u8]) {
         (&self.text[..self.body], &self.tail[..self.tail_len])
@@ -86,7 +86,7 @@ impl<'a> Base64<'a> {
         self.tidy
     }
 
-    /// Returns the data with its own copy of the text.
+    /// Copies the text, so that the result does not borrow from the archive.
     pub fn into_owned(self) -> Base64<'static> {
         Base64 { text: Cow::Owned(self.text.into_owned()), ..self }
     }
@@ -141,12 +141,12 @@ impl<'a> Base64<'a> {
         take((self.body / 4 * 3) as u64, &self.tail[..self.tail_len])
     }
 
-    /// Fills `out` with the decoded data at `position`, and returns the number of bytes, which is smaller than the
-    /// length of `out` only at the end of the data.
+    /// Fills `out` with the decoded data at `position`, and returns the number of bytes. It is less
+    /// than the length of `out` only at the end of the data.
     ///
     /// # Errors
     ///
-    /// Never fails for text that was accepted by [`parse`](Self::parse).
+    /// Never fails in practice, because the text is always valid.
     pub fn read_at(&self, out: &mut [u8], position: u64) -> io::Result<usize> {
         let Ok(start) = usize::try_from(position.min(self.len())) else { return Ok(0) };
         let mut filled = 0;
@@ -181,15 +181,15 @@ impl PartialEq for Base64<'_> {
 
 impl Eq for Base64<'_> {}
 
-/// Decodes whole groups into a buffer, and returns the decoded bytes.
+/// Decodes complete groups of 4 characters into a buffer, and returns the decoded bytes.
 pub(crate) fn decode_groups<'b>(groups: &[u8], buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
     let decoded = STANDARD_NO_PAD.decode(groups, Out::from_slice(buffer));
     let decoded = decoded.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not base64"))?;
     Ok(decoded)
 }
 
-/// Decodes the last group of up to 4 characters. Returns its bytes, their number, and whether the
-/// group is tidy.
+/// Decodes the last group of up to 4 characters. Returns the decoded bytes, their number, and
+/// whether the group is tidy, or `None` if the group is invalid.
 fn decode_last(last: &[u8]) -> Option<([u8; 3], usize, bool)> {
     let digits = last.iter().rposition(|&byte| byte != b'=').map_or(0, |at| at + 1);
     // Pad with `A`, which stands for six zero bits.
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn whitespace_other_alphabets_and_text_after_the_padding_are_rejected() {
+    fn base64_with_whitespace_another_alphabet_or_text_after_the_padding_is_rejected() {
         for text in [
             "A",
             "AAAAA",
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn long_base64_is_decoded_in_steps() {
+    fn long_base64_is_decoded_in_pieces() {
         let data: Vec<u8> = (0..500_000_u32).map(|n| n.to_le_bytes()[1]).collect();
         let text = Base64::encode(&data);
         assert_eq!(text.decode(), data);

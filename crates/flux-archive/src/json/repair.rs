@@ -11,8 +11,8 @@ use std::borrow::Cow;
 /// ```
 pub fn repair_commas(document: &[u8]) -> Cow<'_, [u8]> {
     let mut repaired = Cow::Borrowed(document);
-    // The position of the previous token, if it is a comma after a value, and the first byte of
-    // that token.
+    // `comma` is the position of the previous token, if it is a comma after a value. `last` is the
+    // first byte of the previous token.
     let (mut comma, mut last) = (None, b'[');
     let mut position = 0;
     while let Some(&byte) = document.get(position) {

@@ -1,4 +1,4 @@
-//! JSON strings in the escaped form in which an archive contains them, decoded piece by piece.
+//! JSON strings that are kept in escaped form, and decoded piece by piece.
 //!
 //! Most text has an escape in every line. To avoid a decoded copy of a large archive, parsing only checks that a string
 //! is valid and determines its length.
@@ -41,10 +41,10 @@ pub struct Text<'a> {
 #[non_exhaustive]
 pub enum TextError {
     /// The value is not a string.
-    #[error("not a string")]
+    #[error("the value is not a string")]
     NoString,
     /// The string contains an unpaired surrogate, which is not a character.
-    #[error("a lone surrogate in the string")]
+    #[error("the string contains an unpaired surrogate")]
     LoneSurrogate,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Text<'a> {
         } else {
             let mut escaped = Vec::new();
             escape::encode(plain.as_bytes(), &mut escaped);
-            // Escaped text is text.
+            // This cannot fail, because escaping preserves UTF-8.
             Cow::Owned(String::from_utf8(escaped).unwrap_or_default())
         };
         Self { escaped, len: plain.len() as u64, nul: plain.contains('\0') }
@@ -87,7 +87,7 @@ impl<'a> Text<'a> {
     }
 
     /// Returns the length of the decoded text in bytes.
-    #[allow(clippy::len_without_is_empty, reason = "is_empty is below")]
+    #[allow(clippy::len_without_is_empty, reason = "the method `is_empty` follows")]
     pub fn len(&self) -> u64 {
         self.len
     }

@@ -62,8 +62,8 @@ impl BrokerState {
         Err(StoreError::NO_DUMP_TAR.into())
     }
 
-    /// Returns a description of the damage and the missing parts if the state is a damaged or
-    /// truncated dump, or `None` otherwise.
+    /// Describes the damage and the missing parts of a damaged or truncated dump. Returns `None`
+    /// for any other state.
     pub fn damage(&self) -> Option<&str> {
         match self {
             Self::Directory(_) => None,
@@ -94,7 +94,8 @@ impl BrokerState {
             Self::Dump(dump) => dump.value(key).map_err(|error| match (error, dump.damage()) {
                 (StoreError::NotFound, None) => KvsError::NotFound(key.to_owned()),
                 (StoreError::NotFound, Some(damage)) => {
-                    StoreError::Damaged(format!("{key} was not found: {damage}")).into()
+                    StoreError::Damaged(format!("{key} was not found in a damaged dump: {damage}"))
+                        .into()
                 }
                 (error, _) => error.into(),
             }),

@@ -18,8 +18,8 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Parses the text of a checkpoint, which is a JSON object, or only a blobref in old versions
-    /// of Flux.
+    /// Parses the text of a checkpoint, which is a JSON object, or in old versions of Flux, a
+    /// blobref. Returns `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Value {

@@ -15,7 +15,7 @@ pub struct JobId(pub u64);
 
 impl JobId {
     /// Parses an ID in any notation of Flux: decimal, hexadecimal (`0x..`), four groups of
-    /// hexadecimal digits as in keys, or base 58 (`ƒ..`).
+    /// hexadecimal digits as in keys, or base 58 (`ƒ..`). Returns `None` if the text is not an ID.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(digits) = text.strip_prefix("0x") {
             return u64::from_str_radix(digits, 16).ok().map(Self);

@@ -13,15 +13,15 @@ use crate::json::Base64;
 use crate::model::BlobRef;
 use crate::store::{BlobStore, DirStore, get_verified};
 
-/// The maximum number of steps to resolve a key, counting the levels of its path, links and references. The keys of
-/// Flux have six levels.
+/// The maximum number of steps to resolve a key. Each name on its path, each link and each
+/// reference is a step. The keys of Flux consist of up to six names.
 const MAX_STEPS: usize = 256;
 
 /// The maximum number of keys to read when searching for jobs. Many directories can refer to the same directory, so a
 /// few blobs can represent any number of keys.
 const MAX_KEYS: usize = 1 << 24;
 
-/// The number of groups of digits in the key of a job, each of which is a level.
+/// The number of groups of digits in the key of a job. Each group is the name of a directory.
 const JOB_GROUPS: usize = 4;
 
 /// The keys of a Flux instance, as they were at a checkpoint.
@@ -84,7 +84,7 @@ impl StateDir {
         Err(StoreError::NO_SQLITE.into())
     }
 
-    /// Reads the keys in any store, at the first valid checkpoint.
+    /// Reads the keys in any store as they were at the first valid checkpoint.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl StateDir {
         &self.checkpoints
     }
 
-    /// Returns the keys in the same store, as they were at another checkpoint.
+    /// Switches to the keys as they were at another checkpoint.
     #[must_use]
     pub fn at(mut self, checkpoint: &Checkpoint) -> Self {
         self.root = checkpoint.root;
@@ -158,8 +158,8 @@ impl StateDir {
     /// directory is read only once.
     pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
         let (mut jobs, mut failures) = (Vec::new(), Vec::new());
-        // The directories that are still to be read: the key, the number of levels below it, and
-        // the object if it is known.
+        // The directories that are still to be read. Each has its key, the number of digit groups
+        // that follow the key, and the object if it is known.
         let mut pending = vec![("job".to_owned(), JOB_GROUPS, None)];
         let mut keys = 0;
         while let Some((key, groups, object)) = pending.pop() {
@@ -174,7 +174,7 @@ impl StateDir {
             };
             keys += entries.len();
             if keys > self.max_keys {
-                failures.push(invalid(&key, "too many keys to find jobs"));
+                failures.push(invalid(&key, "there are too many keys to search for jobs"));
                 break;
             }
             for (name, object) in entries {
@@ -271,15 +271,14 @@ impl StateDir {
         }
     }
 
-    /// Returns the directory to which references lead, or the object itself if it is not a
-    /// reference.
+    /// Follows references from an object to a directory. Returns any other object unchanged.
     fn resolve(&self, key: &str, object: Object, steps: &mut usize) -> Result<Object, KvsError> {
         let mut object = object;
         while object.kind == "dirref" {
             step(key, steps)?;
             let names: Vec<String> = object.data_as(key)?;
             let [name] = names.as_slice() else {
-                return Err(invalid(key, "expected one blob for a directory"));
+                return Err(invalid(key, "expected a directory in a single blob"));
             };
             let blobref = BlobRef::parse(name).map_err(|error| invalid(key, &error.to_string()))?;
             object = self.blob(key, blobref)?;
@@ -492,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_that_form_a_cycle_are_an_error() {
+    fn a_cycle_of_directories_is_rejected() {
         // Only a malicious store can contain a cycle, which is detected because the digests are
         // wrong.
         let store = MemoryStore::new();
@@ -504,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_objects_in_the_key_value_store_are_errors() {
+    fn malformed_objects_in_the_key_value_store_are_rejected() {
         let store = MemoryStore::new();
         for (root, value) in [
             ("5", None),

@@ -58,7 +58,8 @@ impl<'a> Archive<'a> {
         self.more_diagnostics
     }
 
-    /// Finds the entry with a normalised path by searching the entries one by one.
+    /// Returns the entry with a normalised path, or `None` if no entry has this path. Searches the
+    /// entries one by one.
     ///
     /// ```
     /// use flux_archive::{Archive, FileType, Profile};

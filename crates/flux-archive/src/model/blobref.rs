@@ -40,7 +40,8 @@ impl HashType {
         self.algorithm().name()
     }
 
-    /// Returns the hash with this [`name`](Self::name), which must be in lower case.
+    /// Returns the hash function with this [`name`](Self::name), which must be in lower case.
+    /// Returns `None` for any other name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hash| hash.name() == name)
     }
@@ -70,7 +71,7 @@ impl fmt::Display for HashType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobRef {
     hash: HashType,
-    /// The digest, followed by zeros.
+    /// The digest, padded with zeros to the longest digest.
     digest: [u8; 32],
 }
 
@@ -82,12 +83,12 @@ pub enum BlobRefError {
     #[error("unknown hash: expected sha1 or sha256")]
     UnknownHash,
     /// The string does not consist of a hash, a hyphen, and the right number of hexadecimal digits.
-    #[error("malformed blobref: expected a hash, \"-\" and its digest in hexadecimal")]
+    #[error("malformed blobref: expected sha1 or sha256, \"-\" and a digest in hexadecimal")]
     Malformed,
 }
 
 impl BlobRefError {
-    /// Returns the code of the diagnostic.
+    /// Returns the code of the diagnostic that reports this error.
     pub fn code(self) -> Code {
         match self {
             Self::UnknownHash => Code::UnknownHash,

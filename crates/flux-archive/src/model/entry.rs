@@ -81,7 +81,7 @@ impl<'a> Entry<'a> {
         self.size
     }
 
-    /// Returns the size in bytes that the file has once extracted, or 0 for directories and links.
+    /// Returns the size of the extracted file in bytes, or 0 for directories and links.
     pub fn len(&self) -> u64 {
         match self.file_type() {
             FileType::Regular => self.size.unwrap_or_default().max(self.content.data_len()),
@@ -89,7 +89,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Returns `true` if the file is empty once extracted, or is a directory or link.
+    /// Returns `true` if the extracted file is empty, or if the entry is a directory or link.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -149,7 +149,7 @@ pub enum Content<'a> {
     Text(Text<'a>),
     /// A regular file that may contain any bytes (`base64`).
     Base64(Base64<'a>),
-    /// A regular file whose data is in a store (`blobvec`). There are holes between the regions.
+    /// A regular file whose data is in a store (`blobvec`). Bytes outside all regions are holes.
     Blobvec(Vec<Region>),
 }
 

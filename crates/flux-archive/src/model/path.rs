@@ -43,7 +43,7 @@ pub enum PathError {
 }
 
 impl PathError {
-    /// Returns the code of the diagnostic.
+    /// Returns the code of the diagnostic that reports this error.
     pub fn code(self) -> Code {
         match self {
             Self::Empty | Self::Parent | Self::Nul => Code::UnsafePath,

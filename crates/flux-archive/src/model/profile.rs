@@ -43,7 +43,7 @@ impl Profile {
         }
     }
 
-    /// Returns the profile with this [`name`](Self::name).
+    /// Returns the profile with this [`name`](Self::name), or `None` for any other name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|profile| profile.name() == name)
     }

@@ -177,7 +177,7 @@ impl OpenOptions {
         Ok(found)
     }
 
-    /// Returns a report with the errors of the container.
+    /// Returns a report that contains an error if the profile does not accept the container.
     fn report<'a>(&self, raw_entries: &RawEntries<'a>) -> Report<'a> {
         let mut report = Report::new(self.profile, &self.limits, raw_entries.pointer());
         match raw_entries.form() {
@@ -247,7 +247,7 @@ struct Item<'e> {
     file_type: FileType,
 }
 
-/// Returns the items of entries, which have keys if the archive is a dict.
+/// Returns an item for each entry. `keys` is empty unless the archive is a dict.
 fn items<'e>(entries: &'e [Entry<'_>], keys: &'e [Json<'e>]) -> Vec<Item<'e>> {
     let item = |(at, entry): (usize, &'e Entry<'_>)| Item {
         index: entry.index,

@@ -152,9 +152,9 @@ impl<'a> Members<'a> {
             report.entry(Code::OldDialect, "", || {
                 let remedy = match profile {
                     Profile::Legacy => "",
-                    _ => "; the profile \"legacy\" reads it",
+                    _ => "; use the profile \"legacy\" to read it",
                 };
-                format!("the dialect of Flux before RFC 37{remedy}")
+                format!("the entry is in the dialect of Flux before RFC 37{remedy}")
             });
         }
         old
@@ -185,7 +185,7 @@ fn path<'a>(
     let text = match Text::from_json(written) {
         Ok(text) => text,
         Err(error) => {
-            report.entry(Code::PathType, place, || format!("expected a string, found {error}"));
+            report.entry(Code::PathType, place, || format!("invalid path: {error}"));
             return Ok(None);
         }
     };
@@ -295,7 +295,7 @@ impl<'a> Context<'_, 'a> {
             return Ok(None);
         };
         let problem = match Text::from_json(data) {
-            Err(error) => format!("expected a string as the target, found {error}"),
+            Err(error) => format!("invalid link target: {error}"),
             Ok(target) if target.is_empty() => "the target is empty".to_owned(),
             Ok(target) if target.has_nul() => "the target contains a NUL".to_owned(),
             Ok(target) => {
@@ -328,7 +328,9 @@ impl<'a> Context<'_, 'a> {
             return Ok(None);
         }
         let Some(data) = &self.members.data else {
-            self.report.entry(Code::DataMissing, "", || format!("encoding {name}, but no data"));
+            self.report.entry(Code::DataMissing, "", || {
+                format!("the entry has the encoding {name:?}, but no data")
+            });
             return Ok(None);
         };
         match &*name {
@@ -365,7 +367,7 @@ impl<'a> Context<'_, 'a> {
         let text = self.string(data)?;
         if text.has_nul() {
             self.report.entry(Code::TextWithNul, "/data", || {
-                "text with a NUL, which no reader of Flux accepts".to_owned()
+                "the text contains a NUL, which no reader of Flux accepts".to_owned()
             });
         }
         self.size_of_data(text.len(), false).then_some(Content::Text(text))
@@ -379,7 +381,7 @@ impl<'a> Context<'_, 'a> {
         };
         if !data.is_tidy() {
             self.report.entry(Code::UntidyBase64, "/data", || {
-                "base64 without its padding, or with unused bits that are not zero".to_owned()
+                "the base64 lacks its padding, or has unused bits that are not zero".to_owned()
             });
         }
         self.size_of_data(data.len(), false).then_some(Content::Base64(data))
@@ -426,7 +428,10 @@ impl<'a> Context<'_, 'a> {
             }
             Some(size) if size > len && !holes => {
                 self.report.entry(Code::SizeAboveData, "/size", || {
-                    format!("{size} is more than the {} of data; zeros follow", count(len, "byte"))
+                    format!(
+                        "the size {size} is more than the {} of data; zeros follow",
+                        count(len, "byte")
+                    )
                 });
             }
             Some(_) => {}
@@ -443,7 +448,7 @@ impl<'a> Context<'_, 'a> {
     fn size_below_data(&mut self, len: u64) {
         let size = self.size.unwrap_or_default();
         self.report.entry(Code::SizeBelowData, "/size", || {
-            format!("{size} is less than the {} of data", count(len, "byte"))
+            format!("the size {size} is less than the {} of data", count(len, "byte"))
         });
     }
 }

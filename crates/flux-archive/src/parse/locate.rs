@@ -3,9 +3,9 @@
 //! | document | archive |
 //! |---|---|
 //! | `[` | the array |
-//! | `{`, members of an entry (`mode` a number, `path` a string) | consecutive objects |
-//! | `{`, `attributes` without `mode`, but with `system`, which has `files` | the files of a jobspec |
-//! | `{`, anything else | the dict |
+//! | `{`, with a member of an entry (a number `mode`, a string `path`) | consecutive objects |
+//! | `{`, with `attributes` that contain no `mode`, but a `system` with `files` | the files of a jobspec |
+//! | `{`, with any other members | the dict |
 //!
 //! Every value in a dict is an object. So if one of RFC 37's keys has a number or string as its
 //! value, the document starts with an entry. A document is read only until its form is known.
@@ -150,8 +150,8 @@ fn follow<'a>(text: &'a str, pointer: &str) -> Result<Cursor<'a>> {
     Ok(cursor)
 }
 
-/// Returns a cursor at the value of a key or index. If a key occurs several times, the last value
-/// is used.
+/// Returns a cursor at the value of a key or index, or `None` if there is no such value. If a key
+/// occurs several times, the last value is used.
 fn child<'a>(mut cursor: Cursor<'a>, token: &str) -> Result<Option<Cursor<'a>>> {
     let array = cursor.take(b'[');
     if !array && !cursor.take(b'{') {

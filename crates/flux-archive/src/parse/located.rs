@@ -1,7 +1,7 @@
 //! Locating the entries of an archive in a source, without keeping their data.
 //!
-//! The source is read in windows that contain whole entries. What remains of an entry is everything
-//! but its data, and the position of the data:
+//! The source is read in windows that contain whole entries. Of the data of an entry, only the
+//! position in the source is kept:
 //!
 //! ```text
 //! window   [{"path":"a","encoding":"base64","data":"AAECAw==","size":4,..},{..},{"path":"b",..
@@ -36,7 +36,7 @@ const PIECE: usize = 64 << 10;
 pub struct Located<'s> {
     pub(crate) source: &'s dyn ReadAt,
     pub(crate) entries: Vec<Entry<'static>>,
-    /// The data of each entry, if it stays in the source.
+    /// The position of the data of each entry, or `None` if its data is not in the source.
     pub(crate) data: Vec<Option<Data>>,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Debug for Located<'_> {
 pub(crate) enum Data {
     /// Text of `len` bytes, in escaped form.
     Text { range: Range<u64>, len: u64 },
-    /// Whole groups of base64, and the bytes of the last group.
+    /// All groups of base64 but the last one, and the decoded bytes of the last group.
     Base64 { range: Range<u64>, tail: Vec<u8> },
     /// The text of any JSON.
     Json { range: Range<u64> },
@@ -60,7 +60,7 @@ pub(crate) enum Data {
 /// The length of the longest incomplete escape.
 const MAX_ESCAPE: usize = 11;
 
-/// Memory for decoding data, which is reused.
+/// Buffers for decoding data, which are reused.
 #[derive(Default)]
 pub(crate) struct Buffers {
     encoded: Vec<u8>,
@@ -68,12 +68,13 @@ pub(crate) struct Buffers {
 }
 
 impl OpenOptions {
-    /// Locates the entries of an archive in a source, without keeping their data in memory. All of the archive is
-    /// checked, as [`parse`](Self::parse) does.
+    /// Locates the entries of an archive in a source, without keeping their data in memory. The
+    /// whole archive is checked, as by [`parse`](Self::parse).
     ///
-    /// Returns `None` if this is not possible, so that the document must be [read](Self::read_source) as a whole: if
-    /// it is not an array of entries, has errors or diagnostics, or has an entry longer than 16 MiB. If the source
-    /// changes before the files are extracted, they may fail, or contain other data.
+    /// Returns `None` if the document must be [read](Self::read_source) as a whole. This is the
+    /// case if a [pointer](Self::pointer) is set, or if the document is not an array of entries,
+    /// has errors or diagnostics, exceeds a limit, or has an entry longer than 16 MiB. If the
+    /// source changes before the files are extracted, they may fail, or contain other data.
     ///
     /// ```
     /// use flux_archive::OpenOptions;
@@ -91,7 +92,7 @@ impl OpenOptions {
         self.locate_in(source, WINDOW, MAX_WINDOW)
     }
 
-    /// Like [`locate`](Self::locate), with windows of `min_len` to `max_len` bytes.
+    /// Like [`locate`](Self::locate), but with windows of `min_len` to `max_len` bytes.
     fn locate_in<'s>(
         &self,
         source: &'s (impl ReadAt + 's),
@@ -134,7 +135,7 @@ impl OpenOptions {
 enum Read {
     /// The archive has ended.
     All,
-    /// The number of bytes up to the end of the last whole entry.
+    /// The offset in the window after the last whole entry, or 0 if the window contains none.
     Part(usize),
 }
 
@@ -216,8 +217,8 @@ fn text_of(window: &[u8], is_last: bool) -> Option<&str> {
 }
 
 impl Data {
-    /// Returns the position of the data of a file, or `None` if the data is not in the source as
-    /// written, or if the content has no such data.
+    /// Returns the position of the data of a file, or `None` if the content has no data in the
+    /// source, or if its base64 contains escapes.
     fn of(content: &Content<'_>, position: impl Fn(&str) -> Option<Range<u64>>) -> Option<Self> {
         match content {
             Content::Text(text) => {
@@ -253,7 +254,7 @@ impl Data {
         plain.resize(PIECE + UNESCAPE_ROOM, 0);
         let (Self::Text { range, .. } | Self::Base64 { range, .. } | Self::Json { range }) = self;
         let mut offset = range.start;
-        // The number of bytes that are left from the previous piece: an incomplete escape.
+        // The length of the incomplete escape at the end of the previous piece.
         let mut kept = 0;
         while offset < range.end {
             let len =
@@ -392,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn archives_that_need_more_than_their_entries_are_parsed_as_a_whole() {
+    fn archives_that_cannot_be_located_in_windows_are_parsed_as_a_whole() {
         let entry = r#"{"path":"f","mode":33188,"size":0}"#;
         let long =
             format!(r#"[{entry},{{"path":"g","mode":16877,"x":"{}"}}]"#, "y".repeat(2 << 20));
@@ -406,7 +407,7 @@ mod tests {
             (format!("[{entry},"), false),
             ("[5]".to_owned(), false),
             (r#"[{"path":"./f","mode":33188,"size":0}]"#.to_owned(), false),
-            // JSON may write `/` as `\/`, which is not how base64 writes it.
+            // JSON may contain `/` as `\/`, so this string must be unescaped before it is decoded.
             (
                 r#"[{"path":"f","mode":33188,"encoding":"base64","data":"AA\/A","size":3}]"#
                     .to_owned(),

@@ -45,8 +45,8 @@ impl<'a> RawEntry<'a> {
         members.iter().rev().find(|member| member.is(name)).map(|member| member.value.clone())
     }
 
-    /// Returns the path as written in the member `path`, or else the key. The path has not been checked, so do not open
-    /// it.
+    /// Returns the path as written in the member `path`, or else the key. Returns `None` if neither
+    /// is a valid string. The path has not been checked, so do not open it.
     pub fn path(&self) -> Option<Text<'a>> {
         Text::from_json(&self.get("path").or_else(|| self.key())?).ok()
     }
@@ -112,8 +112,8 @@ impl<'a> RawEntries<'a> {
         }
     }
 
-    /// Continues an array in a text that begins with an entry, or with the array if `index` is 0.
-    /// Returns `None` if there is no array.
+    /// Returns an iterator that starts at entry `index` of an array. The text must begin after the
+    /// previous entry, or with the array if `index` is 0. Returns `None` if there is no array.
     #[cfg(unix)]
     pub(super) fn continued(text: &'a str, options: &OpenOptions, index: u64) -> Option<Self> {
         let mut cursor = Cursor::new(text);

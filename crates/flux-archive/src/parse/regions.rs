@@ -32,14 +32,14 @@ pub(super) fn regions(
             Some(region) if size.is_some_and(|size| region.end() > size) => {
                 valid = false;
                 at.add(Code::Region, "", || {
-                    format!("the region ends at {}, after the end of the file", region.end())
+                    format!("the region ends at offset {}, after the end of the file", region.end())
                 });
             }
             Some(region) => {
                 if region.offset < end {
                     at.add(Code::UntidyRegions, "", || {
                         format!(
-                            "the region starts at {}, before the end of an earlier one at {end}",
+                            "the region starts at offset {}, but an earlier region ends at {end}",
                             region.offset
                         )
                     });
@@ -54,7 +54,7 @@ pub(super) fn regions(
     Ok(valid.then_some(regions))
 }
 
-/// Reports diagnostics about a region.
+/// The place of a region, and the report that receives diagnostics about it.
 struct Place<'r, 'a> {
     report: &'r mut Report<'a>,
     pointer: &'r str,
@@ -82,7 +82,7 @@ fn region(tuple: &Json<'_>, at: &mut Place<'_, '_>) -> Result<Option<Region>> {
         }
     }
     let [Some(offset), Some(size), Some(blobref)] = members else {
-        at.add(Code::Region, "", || "expected offset, size and blobref".to_owned());
+        at.add(Code::Region, "", || "expected an array of offset, size and blobref".to_owned());
         return Ok(None);
     };
     if count > 3 {

@@ -398,7 +398,7 @@ fn r170_is_reported_for_the_old_dialect_which_only_legacy_accepts() {
         check(document, Code::OldDialect, "/0", [ERROR, ERROR, WARNING]);
     }
     let error = Archive::parse(bytes.as_bytes(), Profile::Flux).unwrap_err();
-    assert!(error.to_string().contains("the profile \"legacy\" reads it"), "{error}");
+    assert!(error.to_string().contains("use the profile \"legacy\" to read it"), "{error}");
     let content = |document: &str| {
         let archive = Archive::parse(document.as_bytes(), Profile::Legacy).unwrap();
         match archive.entries()[0].content() {
