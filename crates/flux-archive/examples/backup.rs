@@ -1,12 +1,12 @@
 //! Makes backups of a directory: `backup save DIRECTORY BACKUP` and `backup restore BACKUP DIRECTORY`.
 //!
-//! Each `save` adds an archive to the directory BACKUP. The content of larger files is in a store of blobs shared by
-//! all archives, so files that did not change, or that occur twice, take up space only once. `save` prints the
-//! differences from the previous archive, and `restore` extracts the newest one.
+//! Each `save` adds an archive to the directory BACKUP. The content of larger files is stored as
+//! blobs, which all archives share, so unchanged or duplicate files take up space only once. `save`
+//! prints the differences from the previous archive, and `restore` extracts the newest one.
 
 #[cfg(not(unix))]
 fn main() {
-    eprintln!("archives describe Unix files");
+    eprintln!("this example creates and extracts archives, which requires Unix");
 }
 
 #[cfg(unix)]
@@ -60,7 +60,7 @@ mod unix {
 
     pub(super) fn restore(backup: &Path, directory: &Path) -> Result<()> {
         let store = DirStore::open(backup.join("blobs"))?;
-        let last = archives(backup)?.pop().ok_or("there is no archive")?;
+        let last = archives(backup)?.pop().ok_or("the backup contains no archive")?;
         let document = fs::read(&last)?;
         let archive = Archive::parse(&document, Profile::Strict)?;
         fs::create_dir_all(directory)?;
@@ -71,7 +71,7 @@ mod unix {
         check(&report.failures)
     }
 
-    /// Returns the archives, oldest first.
+    /// Returns the paths of the archives, oldest first.
     fn archives(backup: &Path) -> Result<Vec<PathBuf>> {
         let paths = fs::read_dir(backup)?.map(|entry| entry.map(|entry| entry.path()));
         let mut archives: Vec<_> = paths.collect::<Result<_, _>>()?;
@@ -80,11 +80,11 @@ mod unix {
         Ok(archives)
     }
 
-    /// Fails if some files could not be saved or restored. This does not affect the others.
+    /// Prints the failures. Fails if there are any, although all other files have been processed.
     fn check(failures: &[Failure]) -> Result<()> {
         for failure in failures {
             eprintln!("{failure}");
         }
-        if failures.is_empty() { Ok(()) } else { Err("some files failed".into()) }
+        if failures.is_empty() { Ok(()) } else { Err("some files could not be processed".into()) }
     }
 }

@@ -6,10 +6,10 @@
 //! flux_tasks create DIRECTORY ARCHIVE STORE     STORE: a directory, or "-" for no store
 //! flux_tasks extract ARCHIVE DIRECTORY STORE
 //! flux_tasks list ARCHIVE - -                   list the entries as `scibin flux list -l` does
-//! flux_tasks parse ARCHIVE - -                  check the whole archive
-//! flux_tasks hash DIRECTORY - -                 create with blobs, without storing them
-//! flux_tasks sha1 DIRECTORY - -                 only hash the same bytes in memory
-//! flux_tasks read_sha1 DIRECTORY - -            like sha1, but read the files into one buffer
+//! flux_tasks parse ARCHIVE - -                  read, parse and check the whole archive
+//! flux_tasks hash DIRECTORY - -                 like create with a store, but do not store the blobs
+//! flux_tasks sha1 DIRECTORY - -                 read all files into memory, and time only the hashing
+//! flux_tasks read_sha1 DIRECTORY - -            like sha1, but also time reading the files
 //! ```
 
 use std::fs::{self, File};
@@ -82,7 +82,7 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// Runs a task, and returns the time that it took in seconds.
+/// Runs a task, and returns its duration in seconds.
 fn run(task: &str, source: &str, target: &str, store: &str) -> Outcome<f64> {
     match task {
         "create" if store == "-" => timed(|| create(source, target, None)),
@@ -119,8 +119,7 @@ fn run(task: &str, source: &str, target: &str, store: &str) -> Outcome<f64> {
             for entry in fs::read_dir(source)? {
                 let (file, mut offset) = (File::open(entry?.path())?, 0);
                 loop {
-                    // This fills every chunk except the last one, unless the file changes in the
-                    // meantime.
+                    // One call fills the whole chunk, except at the end of the file.
                     let read = file.read_at(&mut chunk, offset)?;
                     if read == 0 {
                         break;
@@ -131,7 +130,7 @@ fn run(task: &str, source: &str, target: &str, store: &str) -> Outcome<f64> {
             }
             Ok(())
         }),
-        _ => Err("no such task".into()),
+        _ => Err("unknown task".into()),
     }
 }
 
@@ -150,7 +149,7 @@ fn create(source: &str, target: &str, store: Option<&dyn BlobStoreMut>) -> Outco
     };
     let report = creator.write(["."], &mut writer)?;
     writer.finish()?;
-    if report.failures.is_empty() { Ok(()) } else { Err("not all bytes were read".into()) }
+    if report.failures.is_empty() { Ok(()) } else { Err("some files could not be archived".into()) }
 }
 
 fn list(source: &str) -> Outcome {
@@ -184,10 +183,15 @@ fn extract(source: &str, target: &str, store: &dyn BlobStore) -> Outcome {
 }
 
 fn check(report: &ExtractReport) -> Outcome {
-    if report.failures.is_empty() { Ok(()) } else { Err("not all entries were extracted".into()) }
+    if report.failures.is_empty() {
+        Ok(())
+    } else {
+        Err("some entries could not be extracted".into())
+    }
 }
 
-/// Returns the value of a field of `/proc/self/status` in bytes.
+/// Returns the value in bytes of a field of `/proc/self/status`, or `None` if there is no such
+/// field.
 fn status(line: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/self/status").ok()?;
     let rest = text.lines().find_map(|found| found.strip_prefix(line))?;

@@ -1,7 +1,7 @@
 //! Deviations of an archive from RFC 37. Each has a code, a severity, a message and a place.
 //!
-//! The severity of a code follows from the text of RFC 37. How a reader treats the code depends on
-//! the [`Profile`](crate::Profile), which may accept deviations that RFC 37 forbids.
+//! The severity of a code follows from the text of RFC 37. Whether a reader accepts the deviation
+//! depends on the [`Profile`](crate::Profile).
 
 use serde::{Serialize, Serializer};
 
@@ -56,7 +56,7 @@ binio::codes! {
         SizeType = "R133": Error;
         /// The entry has a `size`, `encoding` or `data` that is meaningless for its type.
         NeedlessMember = "R134": Error;
-        /// `encoding` is unknown or not a string.
+        /// `encoding` is not a string, or names an unknown encoding.
         Encoding = "R140": Error;
         /// The entry has an `encoding` but no `data`.
         DataMissing = "R141": Error;

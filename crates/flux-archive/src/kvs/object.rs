@@ -17,7 +17,7 @@ pub(super) struct Object {
 impl Object {
     pub(super) fn parse(key: &str, json: &[u8]) -> Result<Self, KvsError> {
         serde_json::from_slice(json)
-            .map_err(|error| invalid(key, &format!("not an object: {error}")))
+            .map_err(|error| invalid(key, &format!("expected a key-value object: {error}")))
     }
 
     pub(super) fn data_as<'d, T: Deserialize<'d>>(&'d self, key: &str) -> Result<T, KvsError> {

@@ -16,7 +16,7 @@ pub(super) struct DatabaseCopy {
 
 impl DatabaseCopy {
     /// Copies a database and its logs. Each log is given by its path, and by the suffix that its
-    /// name adds to the name of the database.
+    /// name has in addition to the name of the database, such as `-wal`.
     pub(super) fn new(path: &Path, logs: &[(PathBuf, &str)]) -> io::Result<Self> {
         let mut registered = None;
         let directory = tempfile::Builder::new().make(|directory| {
@@ -36,7 +36,7 @@ impl DatabaseCopy {
     }
 }
 
-/// Creates a folder that only its owner can enter.
+/// Creates a folder that only its owner can access.
 fn private_folder(path: &Path) -> io::Result<()> {
     let builder = &mut fs::DirBuilder::new();
     #[cfg(unix)]

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn files_with_other_names_are_not_listed_as_blobs() {
+    fn files_not_named_by_a_blobref_are_not_listed() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("kvs-primary"), b"{}").unwrap();
         fs::write(folder.path().join("sha1-00"), b"").unwrap();

@@ -100,8 +100,8 @@ impl DumpTar {
         Ok(Self { source, blobs, keys, damage })
     }
 
-    /// Returns a description of the damage and the missing members if the file is truncated or
-    /// damaged, or `None` otherwise.
+    /// Describes the damage and the missing members of a truncated or damaged file. Returns `None`
+    /// for an intact file.
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
     }

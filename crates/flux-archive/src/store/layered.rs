@@ -6,7 +6,7 @@ use crate::model::BlobRef;
 /// A list of stores that are searched in turn. A blob is read from the first store that has it.
 ///
 /// If a store fails, the search continues with the next one. If no store returns the blob, the
-/// first error is returned.
+/// first error other than [`StoreError::NotFound`] is returned, if there is one.
 ///
 /// ```
 /// use flux_archive::HashType;
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn blobs_are_found_behind_a_failing_layer() {
+    fn blobs_are_found_even_if_an_earlier_store_fails() {
         let store = MemoryStore::new();
         let there = store.put(HashType::Sha1, b"abc").unwrap();
         let layered = Layered::new().with(Broken).with(&store);

@@ -98,7 +98,7 @@ pub trait BlobStore: Send + Sync {
 
 /// A store that can be written to.
 pub trait BlobStoreMut: BlobStore {
-    /// Stores a blob unless the store already has it, and returns the name of the blob.
+    /// Stores a blob, and returns its name. A blob that is already in the store is not duplicated.
     ///
     /// # Errors
     ///
@@ -132,7 +132,7 @@ pub(crate) fn get_verified(
         return Ok(());
     }
     let found = BlobRef::of(blobref.hash(), out);
-    Err(StoreError::Corrupt(format!("the digest is {found}")))
+    Err(StoreError::Corrupt(format!("the stored bytes have the digest {found}")))
 }
 
 /// Reads the blob of a region, and verifies its length and digest.
@@ -154,7 +154,7 @@ pub(crate) fn fetch(store: &dyn BlobStore, region: &Region, out: &mut Vec<u8>) -
     }
     let computed = BlobRef::of(blobref.hash(), out);
     if computed != blobref {
-        let message = format!("the digest is {computed}");
+        let message = format!("the stored bytes have the digest {computed}");
         return Err(blob_error(Code::BlobDigest, message));
     }
     Ok(())

@@ -54,7 +54,7 @@ const MAX_STEPS: u32 = 10_000;
 /// The maximum number of checkpoints to read. Flux keeps only five.
 const MAX_CHECKPOINTS: u32 = 100;
 
-/// The minimum size in bytes of a blob that Flux compresses.
+/// The minimum size in bytes of the blobs that Flux compresses.
 const COMPRESS_FROM: usize = 256;
 
 /// The maximum compression ratio of LZ4.
@@ -82,7 +82,7 @@ const LZ4_RATIO: u64 = 255;
 #[derive(Debug)]
 pub struct SqliteStore {
     connection: Mutex<Connection>,
-    /// The number of steps since the last row, in thousands.
+    /// The number of steps of the database engine since the last row, in thousands.
     steps: Arc<AtomicU32>,
     /// On systems that cannot remove open files, the copy that is read. It is removed on drop.
     _copy: Option<DatabaseCopy>,
@@ -189,7 +189,8 @@ impl SqliteStore {
         Ok(Vec::new())
     }
 
-    // Ignore poisoning: every statement is a transaction of its own, so a panic leaves none open.
+    // Ignore poisoning: every statement is a separate transaction, so a panic leaves no transaction
+    // open.
     fn lock(&self) -> MutexGuard<'_, Connection> {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         self.steps.store(0, Ordering::Relaxed);
@@ -332,7 +333,7 @@ fn decompress(block: &mut Vec<u8>, size: u64) -> Result<(), StoreError> {
     let len = usize::try_from(size).ok().filter(|_| size <= most);
     let len = len.ok_or_else(|| {
         let (held, size) = (count(block.len(), "byte"), count(size, "byte"));
-        StoreError::Corrupt(format!("{held} of LZ4 cannot decode to {size}"))
+        StoreError::Corrupt(format!("an LZ4 block of {held} cannot decode to {size}"))
     })?;
     let mut data = Vec::new();
     StoreError::reserve(&mut data, size)?;
@@ -414,7 +415,7 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// Returns a URI for a path that makes `SQLite` ignore locks and logs.
+/// Returns a URI with which `SQLite` opens the file at a path without using locks or logs.
 fn immutable_uri(path: &Path) -> io::Result<String> {
     let path = path.canonicalize()?;
     let mut uri = "file:".to_owned();
@@ -515,7 +516,7 @@ mod tests {
         let path = folder.path().join("content.sqlite");
         let names = flux_database(&path, SCHEMA);
         let connection = Connection::open(&path).unwrap();
-        // Because the cache is small, pages are written before the transaction ends.
+        // Use a small cache, so that pages are written before the transaction ends.
         connection.pragma_update(None, "cache_size", 1).unwrap();
         connection.execute_batch("BEGIN; UPDATE objects SET size = 7").unwrap();
         let fill = "INSERT INTO objects(hash, size, object) VALUES (?1, -1, zeroblob(100000))";

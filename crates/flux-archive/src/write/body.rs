@@ -11,7 +11,8 @@ use crate::error::Result;
 use crate::json::{Text, escape};
 use crate::model::Entry;
 
-/// The maximum number of bytes to encode at a time. It is a multiple of 3 because of base64.
+/// The maximum number of bytes to encode at a time: a multiple of 3, so that pieces end between
+/// base64 groups.
 const STEP: usize = 48 << 10;
 
 /// A regular file whose data is being written. Created by [`Writer::body`].
@@ -67,10 +68,13 @@ impl<W: Write> Writer<W> {
 
 #[cfg(unix)]
 impl<W: Write> Body<'_, '_, W> {
-    /// Writes data of `len` bytes that is already encoded: whole characters or groups, after whole
-    /// characters or groups.
+    /// Writes data of `len` bytes that is already encoded. It must consist of complete characters
+    /// or base64 groups, and so must the data written before.
     pub(crate) fn write_encoded(&mut self, encoded: &[u8], len: u64) -> Result<()> {
-        debug_assert!(self.carry.is_empty(), "the data before ends within a character or group");
+        debug_assert!(
+            self.carry.is_empty(),
+            "the previous data ends within a character or base64 group"
+        );
         if len > 0 {
             self.begin_data();
             self.len += len;
@@ -91,7 +95,7 @@ impl<W: Write> Body<'_, '_, W> {
         let last = mem::take(&mut self.carry);
         match self.encoding {
             Encoding::Text if !last.is_empty() => {
-                return Err(not_text("a character is truncated").into());
+                return Err(not_text("it ends within a character").into());
             }
             Encoding::Text => {}
             Encoding::Base64 => {
@@ -106,7 +110,8 @@ impl<W: Write> Body<'_, '_, W> {
         Ok(self.len)
     }
 
-    /// Writes what precedes the data, if this is its beginning. A file without data has no encoding.
+    /// Before the first data, writes the member `encoding` and the start of the member `data`. A
+    /// file without data has neither.
     fn begin_data(&mut self) {
         if self.len > 0 {
             return;
@@ -130,7 +135,7 @@ impl<W: Write> Body<'_, '_, W> {
             Encoding::Text => {
                 let text = complete(bytes)?;
                 if memchr::memchr(0, text.as_bytes()).is_some() {
-                    return Err(not_text("a NUL"));
+                    return Err(not_text("it contains a NUL"));
                 }
                 escape(text.as_bytes(), line);
                 text.len()
@@ -175,7 +180,7 @@ impl<W: Write> Write for Body<'_, '_, W> {
 fn complete(bytes: &[u8]) -> io::Result<&str> {
     match simdutf8::compat::from_utf8(bytes) {
         Ok(text) => Ok(text),
-        Err(error) if error.error_len().is_some() => Err(not_text("not UTF-8")),
+        Err(error) if error.error_len().is_some() => Err(not_text("it is not UTF-8")),
         Err(error) => Ok(std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()),
     }
 }

@@ -22,7 +22,7 @@ pub(super) enum Data<'e> {
     Json(&'e str),
     /// The escaped text of a string.
     String(Cow<'e, str>),
-    /// One or more regions.
+    /// An array of one or more regions.
     Regions(Vec<Region>),
 }
 
@@ -34,20 +34,21 @@ impl<'e> Plan<'e> {
         };
         let (data_len, len) = (entry.content.data_len(), entry.len());
         if i64::try_from(len).is_err() {
-            return refuse(Code::SizeType, format!("the size {len} does not fit in 63 bits"));
+            return refuse(Code::SizeType, format!("the size {len} does not fit into 63 bits"));
         }
         if entry.size.is_some_and(|size| size < data_len) {
             return refuse(
                 Code::SizeBelowData,
-                format!("the data has {}, more than the size", count(data_len, "byte")),
+                format!("the data has {}, which is more than the size", count(data_len, "byte")),
             );
         }
         let only_data =
             matches!(entry.content, Content::Json(_) | Content::Text(_) | Content::Base64(_));
         if only_data && len > data_len {
             let data = count(data_len, "byte");
-            let message =
-                format!("{data} of data in {len}: only regions can have zeros after them");
+            let message = format!(
+                "the size {len} is more than the {data} of data, but only blobs can be followed by zeros"
+            );
             return refuse(Code::SizeAboveData, message);
         }
         let string = |text| Some(Data::String(text));

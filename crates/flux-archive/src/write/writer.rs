@@ -131,7 +131,7 @@ impl<W: Write> Writer<W> {
             return Err(ErrorKind::NotWritable { code: Code::PathType, path, message }.into());
         };
         let Some(members) = raw.members() else {
-            let (path, message) = (path.to_string(), "not an object".to_owned());
+            let (path, message) = (path.to_string(), "the entry is not an object".to_owned());
             return Err(ErrorKind::NotWritable { code: Code::EntryType, path, message }.into());
         };
         self.begin_entry(&path)?;
@@ -186,8 +186,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes everything up to the first member of an entry, which includes the path if it is the
-    /// key.
+    /// Writes everything that precedes the members of an entry, including the path in a dict.
     fn begin_entry(&mut self, path: &Text<'_>) -> Result<()> {
         self.check_closed()?;
         if self.form == Form::Dict && !self.paths.insert(path.decode().into_owned()) {
