@@ -1,5 +1,5 @@
-//! Test archives for the C implementation of Flux. This crate accepts those that Flux extracts,
-//! except for the listed cases.
+//! Archives with which the C implementation of Flux was tested. This crate accepts exactly the
+//! archives that Flux extracts, except for the listed cases.
 
 use std::collections::BTreeMap;
 

@@ -54,7 +54,7 @@ fn r101_is_reported_if_the_container_is_not_an_array_or_object() {
 }
 
 #[test]
-fn r101_is_reported_for_consecutive_objects_only_if_strict() {
+fn r101_is_reported_for_consecutive_objects_only_by_the_strict_profile() {
     let document = r#"{"path":"a","mode":33188,"size":0}{"path":"b","mode":33188,"size":0}"#;
     assert_eq!(outcome(document, Profile::Strict).0, ERROR);
     assert_eq!(outcome(document, Profile::Flux).0, ACCEPT);
@@ -94,7 +94,7 @@ fn r105_is_reported_if_a_path_in_a_dict_overrides_the_key() {
 }
 
 #[test]
-fn r106_is_reported_for_duplicate_keys_and_the_last_one_is_used() {
+fn r106_is_reported_for_duplicate_keys_and_the_last_value_is_used() {
     let document = r#"[{"path":"f","path":"g","mode":33188,"size":0}]"#;
     check(document, Code::DuplicateKey, "/0/path", WARNED);
     let archive = Archive::parse(document.as_bytes(), Profile::Flux).unwrap();

@@ -75,7 +75,7 @@ fn keys_are_written_in_the_order_of_the_c_writer() {
 }
 
 #[test]
-fn entries_of_the_c_writer_are_rewritten_byte_for_byte() {
+fn entries_of_the_c_writer_are_rewritten_unchanged_except_for_letter_case() {
     let Some(corpus) = testdata::corpus() else { return };
     let text = std::fs::read_to_string(corpus.join("flux/cases-create.json")).unwrap();
     let cases: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -94,7 +94,8 @@ fn entries_of_the_c_writer_are_rewritten_byte_for_byte() {
                 continue;
             }
             let archive = Archive::parse(document.as_bytes(), Profile::Strict).unwrap();
-            // The JSON library that wrote the corpus uses lower-case digits in escapes.
+            // Ignore letter case, because the JSON library that wrote the corpus uses lower-case
+            // digits in escapes.
             assert_eq!(one(&archive.entries()[0]).to_lowercase(), theirs.to_lowercase());
             count += 1;
         }

@@ -186,7 +186,7 @@ fn files_that_are_not_replaced_keep_their_metadata() {
 }
 
 #[test]
-fn the_link_policy_is_checked_before_anything_is_written() {
+fn link_policies_reject_links_by_their_targets() {
     for (policy, made) in
         [(LinkPolicy::Keep, 4), (LinkPolicy::RefuseAbsolute, 3), (LinkPolicy::RefuseEscaping, 1)]
     {

@@ -21,7 +21,7 @@ fn extractor(sandbox: &Sandbox) -> Extractor<'static> {
 }
 
 #[test]
-fn directory_modes_are_set_after_their_content_is_written() {
+fn directory_modes_are_set_after_the_directories_have_been_filled() {
     let _umask = Umask::set(0o022);
     for json in [
         r#"[{"path":"d","mode":16704},{"path":"d/f","mode":33060,"size":0}]"#,
@@ -352,7 +352,7 @@ fn extracting_extreme_64_bit_times_causes_no_panic() {
         {"path":"l","mode":41471,"data":"t","mtime":9223372036854775807},
         {"path":"d","mode":16877,"mtime":-9223372036854775808}]"#;
     let report = extractor(&sandbox).run(&parse(json)).unwrap();
-    // How such times are stored depends on the file system.
+    // The file system may store, adjust or reject such times.
     let done = report.files + report.links + report.directories;
     assert!(done + report.failures.len() as u64 >= 4, "{report:?}");
 }

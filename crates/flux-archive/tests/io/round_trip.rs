@@ -266,7 +266,7 @@ fn a_file_that_changes_while_being_read_is_reported_and_the_archive_is_valid() {
     for (name, size) in [("grows", 5 << 20), ("shrinks", 5 << 20)] {
         fs::write(source.path().join(name), vec![7; size]).unwrap();
     }
-    // Change both files after the first blob of one of them was read.
+    // Change both files after the first blob of one of them has been read.
     let once = std::sync::Once::new();
     let meddle = |bytes: u64| {
         if bytes < 1 << 20 {
