@@ -64,8 +64,8 @@ pub(crate) fn ci(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Tests each library without its default features, as a user with a single dependency would build
-/// it, and with features that are useful alone.
+/// Tests each library without its default features, as it is built for a user who depends on that
+/// library only. Also tests some libraries with a single feature.
 fn features() -> Outcome {
     for (package, features) in [
         ("scibin-binio", ""),

@@ -30,7 +30,7 @@ pub(crate) fn fuzz(arguments: &[String]) -> Outcome {
     run_targets(&wanted, seconds, corpus.map(PathBuf::from))
 }
 
-/// Runs every target for the given number of seconds. Skips them if no nightly toolchain is
+/// Runs every target for the given number of seconds. Skips this step if no nightly toolchain is
 /// installed.
 pub(crate) fn all(seconds: u32) -> Outcome {
     run_targets(&[], seconds, None)
@@ -42,7 +42,10 @@ fn run_targets(wanted: &[String], seconds: u32, corpus: Option<PathBuf>) -> Outc
     }
     let targets = targets()?;
     if let Some(unknown) = wanted.iter().find(|name| !targets.contains(name)) {
-        return Err(format!("no fuzz target `{unknown}`; there are {}", targets.join(", ")));
+        return Err(format!(
+            "unknown fuzz target `{unknown}`: expected one of {}",
+            targets.join(", ")
+        ));
     }
     let binaries = build()?;
     let corpus = corpus.unwrap_or_else(|| root().join("../shared/corpus"));
@@ -131,8 +134,8 @@ pub(crate) fn host() -> Option<String> {
     version.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
 }
 
-/// Copies the golden files, and the corpus if it exists, into the target's own corpus. Returns the
-/// number of seeds.
+/// Copies the golden files of the target's format, and the files of the shared corpus if it exists,
+/// into the target's own corpus. Returns the number of seeds.
 fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
     let seeds = root().join("fuzz/corpus").join(target);
     create(&seeds)?;
@@ -170,8 +173,8 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
     Ok(count)
 }
 
-/// Writes the value of `member` in each recorded case of a list to a file, as a seed. Returns the
-/// number of seeds.
+/// Writes a seed for each recorded case in a JSON file. The seed is the value of `member` in the
+/// case. Returns the number of seeds.
 fn seed_cases(list: &Path, member: &str, folder: &Path, choices: &[u8]) -> Result<usize, String> {
     let text =
         std::fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?;

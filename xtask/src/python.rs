@@ -54,8 +54,7 @@ const ABACUS: &str = "abacusutils==2.1.2";
 
 /// The packages of space missions and observatories, whose schemas and test files `validate.py`
 /// uses. They are installed into a separate folder, `missions`, without their dependencies, which
-/// would take almost a gigabyte. Of these, only the packages that `roman_datamodels` imports are
-/// listed.
+/// would take almost a gigabyte. Only the dependencies that `roman_datamodels` imports are listed.
 const MISSIONS: &[&str] = &[
     "asdf-astropy==0.11.0",
     "asdf-wcs-schemas==0.5.0",

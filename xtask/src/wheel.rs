@@ -22,7 +22,7 @@ const TAG: &str = "cp311-abi3";
 /// Maximum size of the wheel in bytes.
 const MAX_SIZE: u64 = 4 << 20;
 
-/// A program that must run on every version of Python with the wheel.
+/// A Python program that must run with the installed wheel on every version of Python.
 const SMOKE_TEST: &str = "import numpy, scibin.asdf
 data = scibin.asdf.dumps({'a': numpy.arange(3)}, compression='lz4')
 assert scibin.asdf.loads(data)['a'][1] == 1";

@@ -21,7 +21,7 @@ pub(super) struct Ratio {
     peer: String,
     /// The time of the peer divided by ours.
     value: f64,
-    /// The required value, if any.
+    /// The floor of the ratio, or `None` if there is none.
     floor: Option<f64>,
     /// Our peak memory in MiB, if it was measured.
     peak: Option<f64>,
@@ -62,7 +62,10 @@ pub(super) fn check(ratios: &[Ratio]) -> Outcome {
     let mut missed = String::new();
     for Ratio { format, work, peer, value, floor, .. } in ratios.iter().filter(is_missed) {
         let floor = floor.unwrap_or_default();
-        let _ = write!(missed, "\n{format}: {work}: {value:.2} beside {peer}, expected {floor:.2}");
+        let _ = write!(
+            missed,
+            "\n{format}: {work}: the ratio to {peer} is {value:.2}, expected {floor:.2}"
+        );
     }
     if missed.is_empty() { Ok(()) } else { Err(format!("ratios below their floors:{missed}")) }
 }
@@ -79,11 +82,12 @@ fn document(ratios: &[Ratio], machine: &str) -> String {
     let mut text = format!(
         "# Benchmarks\n\n\
          Measured by `cargo xtask bench` on {machine}.\n\n\
-         A ratio is the time of the other program divided by ours, so above 1 we are faster. The two take turns in\n\
-         the same run. `cargo xtask bench --check` requires each ratio to reach its floor, with a tolerance of a tenth.\n\
-         The last column is the peak memory of our program in MiB. The benchmark of a format,\n\
-         `crates/FORMAT/benches/side_by_side.py`, describes the work and also prints times.\n\n\
-         | format | work | beside | ratio | floor | MiB |\n|---|---|---|---|---|---|\n"
+         A ratio is the time of the peer divided by our time, so our program is faster if the ratio is above 1.\n\
+         The peer and our program take turns in the same run.\n\
+         `cargo xtask bench --check` requires each ratio to reach its floor, with a tolerance of a tenth.\n\
+         The last column is the peak memory of our program in MiB.\n\
+         The script `crates/FORMAT/benches/side_by_side.py` describes the work of each row, and also prints times.\n\n\
+         | format | work | peer | ratio | floor | MiB |\n|---|---|---|---|---|---|\n"
     );
     let optional = |value: Option<f64>, digits| {
         value.map_or_else(String::new, |value| format!("{value:.digits$}"))
@@ -124,8 +128,8 @@ mod tests {
     #[test]
     fn a_ratio_more_than_a_tenth_below_its_floor_fails_the_check() {
         assert_eq!(check(&ratios()[1..]), Ok(()));
-        let message =
-            "ratios below their floors:\nasdf: read 1 GiB: 1.50 beside Python, expected 2.00";
+        let message = "ratios below their floors:\nasdf: read 1 GiB: the ratio to Python is 1.50, \
+                       expected 2.00";
         assert_eq!(check(&ratios()), Err(message.to_owned()));
     }
 
