@@ -33,7 +33,7 @@ pub enum ErrorKind {
     /// The profile does not accept the archive, for the reasons given by the diagnostics.
     #[error("{}", Summary(.0))]
     Refused(Vec<Diagnostic>),
-    /// An entry cannot be written, because RFC 37 has no form for it.
+    /// An entry cannot be written in a form that RFC 37 allows.
     #[error("{path}: {code} {message}")]
     NotWritable {
         /// The rule of RFC 37 that the entry violates.
@@ -48,13 +48,13 @@ pub enum ErrorKind {
     Pointer {
         /// The pointer given by the caller.
         pointer: String,
-        /// The part of the pointer that does not exist.
+        /// A description of the error, such as the token that does not exist.
         message: String,
     },
     /// A file already exists at the path of an entry.
     #[error("{found} exists")]
     Exists {
-        /// The type of the existing file.
+        /// A description of the existing file, such as `a directory`.
         found: &'static str,
     },
     /// A blob is missing, or does not match its blobref.
@@ -194,7 +194,7 @@ impl fmt::Display for Failure {
 /// The maximum size of a blob that a store accepts or returns: 1 GiB, as in Flux.
 pub const MAX_BLOB_SIZE: u64 = 1 << 30;
 
-/// An error of a store.
+/// An error from a store of blobs.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {

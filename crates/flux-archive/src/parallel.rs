@@ -31,9 +31,9 @@ pub(crate) fn join<A: Send, B: Send>(
     (first(), second())
 }
 
-/// Calls `each` for every item, in parallel. The function `state` creates a state for `each`, which
-/// later items on the same thread reuse. Returns the results in the order of the items. After an
-/// error, no further items are started.
+/// Calls `each` for every item, in parallel. Each call also gets a value created by `state`, which
+/// may be reused for later items on the same thread. Returns the results in the order of the items.
+/// After an error, no further items are started.
 pub(crate) fn try_map<T: Sync, S, R: Send, E: Send>(
     items: &[T],
     state: impl Fn() -> S + Sync + Send,

@@ -12,9 +12,11 @@
 
 use crate::model::ArchivePath;
 
-/// Returns `true` if a pattern matches the whole path. [`selects`] also matches everything below a directory.
+/// Returns `true` if a pattern matches the whole path. [`selects`] also matches everything below a
+/// matching directory.
 ///
-/// In the worst case, this takes time proportional to the product of both lengths.
+/// In the worst case, this takes time proportional to the product of the lengths of the pattern and
+/// the path.
 ///
 /// ```
 /// use flux_archive::inspect::fnmatch;
@@ -89,8 +91,8 @@ fn one(pattern: &str, character: char) -> Option<&str> {
     matches.then_some(rest.as_str())
 }
 
-/// Compares a character with the set after a `[`. Returns `true` if the set matches, and the
-/// pattern after the `]` of the set. Returns `None` if there is no `]`.
+/// Compares a character with the set after a `[`. Returns whether the set matches, and the pattern
+/// after the `]` of the set. Returns `None` if there is no `]`.
 fn set(text: &str, character: char) -> Option<(bool, &str)> {
     let negated = text.strip_prefix(['!', '^']);
     let mut rest = negated.unwrap_or(text);

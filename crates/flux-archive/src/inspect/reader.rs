@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn text_base64_and_empty_content_are_padded_with_zeros_to_the_size() {
+    fn content_shorter_than_the_size_is_padded_with_zeros() {
         let store = MemoryStore::new();
         let json = br#"[{"path":"f","mode":33188,"data":{"a":1e400}}]"#;
         let archive = Archive::parse(json, Profile::Flux).unwrap();

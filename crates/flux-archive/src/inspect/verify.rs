@@ -55,8 +55,8 @@ impl<'o> VerifyOptions<'o> {
         /// Default: yes.
         blobs: bool;
 
-        /// Sets the only hash function that blobs may use, or `None` to allow all. A file with a
-        /// blob that uses another one is reported.
+        /// Sets the only hash function that blobs may use, or `None` to allow all. Files with other
+        /// blobs are reported.
         require_hash: Option<HashType>;
 
         /// Sets a function that is called with the number of bytes read, from blobs and from files on disk, since the
@@ -69,13 +69,14 @@ impl<'o> VerifyOptions<'o> {
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// The number of entries in the archive, or `None` if it cannot be read.
+    /// The number of entries in the archive, or `None` if the archive cannot be read.
     pub entries: Option<u64>,
     /// The number of different blobs that were checked, including missing blobs.
     pub blobs: u64,
-    /// The size of all valid blobs in bytes.
+    /// The total size of the valid blobs in bytes.
     pub bytes: u64,
-    /// The number of verified blobs that use SHA-1. An attacker can construct two such blobs with the same digest.
+    /// The number of verified blobs that use SHA-1. An attacker can construct two different blobs
+    /// with the same SHA-1 digest.
     pub sha1: u64,
     /// The reasons why the archive cannot be read, or else the [`Archive::diagnostics`], and an error for each blob
     /// that is missing, has a wrong length or digest, or uses a hash that is not allowed.
@@ -230,8 +231,9 @@ impl Archive<'_> {
         }
     }
 
-    /// Returns the place of the region `number` of the entry `at`, for a diagnostic. In a dict, the
-    /// pointer contains the normalised path in place of the key as written.
+    /// Returns the place of a region for a diagnostic. `at` is the index of the entry, and `number`
+    /// is the index of the region. In a dict, the pointer contains the normalised path in place of
+    /// the key as written.
     fn place(&self, at: usize, number: usize) -> Place {
         let Entry { index, path, .. } = &self.entries()[at];
         let (path, mut pointer) = (path.as_str(), self.pointer.clone());

@@ -113,7 +113,7 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {
         let rest = self.rest().as_bytes();
-        // Check for whitespace last, because archives usually have none between tokens.
+        // Check for a token first, because archives usually have no whitespace between tokens.
         if let Some(&byte) = rest.first().filter(|&&byte| byte > b' ') {
             return Some(byte);
         }
@@ -147,8 +147,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves to the next item of an array or object, or consumes the closing bracket `end` and
-    /// returns `false`. `first` must be `true` for the first item.
+    /// Moves to the next item of an array or object and returns `true`, or consumes the closing
+    /// bracket `end` and returns `false`. `first` must be `true` for the first item.
     #[inline]
     pub(crate) fn item(&mut self, first: bool, end: u8) -> Result<bool> {
         if first {
@@ -276,7 +276,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Returns `true` if a byte cannot be part of a number or literal, which ends before it.
+/// Returns `true` if a number or literal ends before this byte.
 fn ends_number(byte: u8) -> bool {
     b" \t\n\r,:[]{}\"".contains(&byte)
 }
@@ -291,8 +291,8 @@ fn integer_len(text: &[u8]) -> Option<usize> {
     (is_valid && is_whole).then_some(start + digits)
 }
 
-/// Returns the value of a JSON number without fraction or exponent, or `None` if it does not fit
-/// into 64 bits.
+/// Returns the value of a JSON integer that fits into 64 bits, or `None` for any other value,
+/// including numbers with a fraction or exponent.
 pub(crate) fn integer(value: &Json<'_>) -> Option<i64> {
     value.get().parse().ok()
 }
@@ -311,7 +311,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_fast_path_reads_the_same_values_and_errors_as_serde_json(
+        fn the_fast_path_returns_the_same_values_and_errors_as_serde_json(
             text in r#"[ \n]?(-?[0-9]{1,3}[-+0-9.eE]{0,3}|[-+0-9.eE]{0,4}|true|nul|"[a-z\\]{0,20}"?|[\[{][1,:"a]{0,3})[ ,\]}:"x1]{0,2}"#,
         ) {
             let (mut fast, mut simple) = (Cursor::new(&text), Cursor::new(&text));

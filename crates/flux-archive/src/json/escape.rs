@@ -41,10 +41,10 @@ fn encode_bytes(plain: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Escapes one block after another while at least two blocks are left, and returns the number of
-/// bytes read. Finds all special characters of a block with vector instructions. Copies the bytes
-/// between them with a fixed length, so that the next copy overwrites any excess. Creating an
-/// archive of text takes 0.65 times as long as with [`encode_bytes`] alone (`cargo xtask bench
-/// flux-archive`, "text: create, all inside").
+/// bytes read. Vector instructions find all special characters of a block. The bytes between them
+/// are copied in fixed lengths, and the next copy overwrites any excess. Creating an archive of
+/// text takes 0.65 times as long as with [`encode_bytes`] alone (`cargo xtask bench flux-archive`,
+/// "text: create, all inside").
 fn encode_blocks(plain: &[u8], out: &mut Vec<u8>) -> usize {
     let mut escaped = [0; 6 * BLOCK + BLOCK];
     let mut at = 0;
@@ -237,10 +237,10 @@ pub(crate) fn decode(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     (at, to)
 }
 
-/// Decodes one block after another while at least two blocks of text and of space are left. Returns
-/// the number of bytes read and the number of bytes written. Finds all backslashes of a block with
-/// vector instructions. Copies the bytes between escapes with a fixed length, so that the next copy
-/// overwrites any excess.
+/// Decodes one block after another while at least two blocks of text are left, and `out` has space
+/// for two blocks. Returns the number of bytes read and the number of bytes written. Vector
+/// instructions find all backslashes of a block. The bytes between escapes are copied in fixed
+/// lengths, and the next copy overwrites any excess.
 fn decode_blocks(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     let (mut at, mut to) = (0, 0);
     while let (Some(block), Some(room)) = (

@@ -81,7 +81,7 @@ impl<'a> Text<'a> {
         &self.escaped
     }
 
-    /// Returns the escaped text, borrowed if nothing is escaped.
+    /// Returns the escaped text without copying it.
     pub(crate) fn into_escaped(self) -> Cow<'a, str> {
         self.escaped
     }
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn decoding_stops_if_the_receiver_fails() {
+    fn decoding_stops_if_the_callback_fails() {
         let plain = "line\n".repeat(400_000);
         let mut count = 0;
         let refuse = |_: &[u8]| {

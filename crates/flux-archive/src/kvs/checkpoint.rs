@@ -8,12 +8,12 @@ use crate::model::BlobRef;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checkpoint {
-    /// The blob of the root directory.
+    /// The name of the blob that contains the root directory.
     pub root: BlobRef,
     /// The number of times that the root had changed before this checkpoint, or `None` in the old
     /// format.
     pub sequence: Option<u64>,
-    /// The checkpoint as stored by Flux.
+    /// The text of the checkpoint, as stored by Flux.
     pub text: String,
 }
 

@@ -22,8 +22,9 @@ impl Object {
 
     pub(super) fn data_as<'d, T: Deserialize<'d>>(&'d self, key: &str) -> Result<T, KvsError> {
         let kind = &self.kind;
-        serde_json::from_str(self.data.get())
-            .map_err(|error| invalid(key, &format!("invalid data of a {kind}: {error}")))
+        serde_json::from_str(self.data.get()).map_err(|error| {
+            invalid(key, &format!("invalid data in an object of type {kind:?}: {error}"))
+        })
     }
 
     /// Returns the names and objects in a directory.

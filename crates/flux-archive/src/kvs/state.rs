@@ -297,8 +297,8 @@ impl StateDir {
     }
 }
 
-/// Counts a step on the path to a key. Fails after too many steps, because only a cycle makes a
-/// path that long.
+/// Counts a step on the path to a key. Fails after too many steps, because a path that long is
+/// probably a cycle.
 fn step(key: &str, steps: &mut usize) -> Result<(), KvsError> {
     *steps = steps.checked_sub(1).ok_or_else(|| invalid(key, "links form a cycle"))?;
     Ok(())

@@ -1,5 +1,5 @@
-//! References to blobs. A reference consists of the name of the hash, a hyphen, and the hexadecimal
-//! digest.
+//! References to blobs. A reference consists of the name of the hash function, a hyphen, and the
+//! hexadecimal digest.
 //!
 //! | hash | digest | example |
 //! |---|---|---|
@@ -79,10 +79,11 @@ pub struct BlobRef {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlobRefError {
-    /// The hash is neither `sha1` nor `sha256`.
+    /// The name of the hash function is neither `sha1` nor `sha256`.
     #[error("unknown hash: expected sha1 or sha256")]
     UnknownHash,
-    /// The string does not consist of a hash, a hyphen, and the right number of hexadecimal digits.
+    /// The string does not consist of the name of a hash function, a hyphen, and the right number
+    /// of hexadecimal digits.
     #[error("malformed blobref: expected sha1 or sha256, \"-\" and a digest in hexadecimal")]
     Malformed,
 }

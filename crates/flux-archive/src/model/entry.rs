@@ -76,7 +76,7 @@ impl<'a> Entry<'a> {
         self.mode.file_type()
     }
 
-    /// Returns the member `size`, or `None` if the entry has no such member.
+    /// Returns the value of the member `size` in bytes, or `None` if the entry has no such member.
     pub fn size(&self) -> Option<u64> {
         self.size
     }

@@ -1,8 +1,9 @@
 //! Limits on the memory and output that an archive may require.
 
 binio::limits! {
-    /// Limits for reading or extracting an archive. The numbers in an archive cannot be trusted: an archive of 66 bytes
-    /// can expand to a gigabyte on disk.
+    /// Limits for reading or extracting an archive. The numbers in an archive cannot be trusted: a
+    /// region takes up less than 100 bytes in the document, but its blob may need a gigabyte on
+    /// disk.
     ///
     /// ```
     /// use flux_archive::Limits;
@@ -11,7 +12,7 @@ binio::limits! {
     /// assert_eq!(limits.max_file_size, 1 << 20);
     /// ```
     pub struct Limits {
-        /// The maximum length of the JSON in bytes. Default: 1 TiB.
+        /// The maximum length of the JSON document in bytes. Default: 1 TiB.
         max_json_bytes: u64 = 1 << 40;
         /// The maximum number of entries in an archive. Default: 16 million.
         max_entries: u64 = 1 << 24;

@@ -68,8 +68,8 @@ pub(crate) struct Buffers {
 }
 
 impl OpenOptions {
-    /// Locates the entries of an archive in a source, without keeping their data in memory. The
-    /// whole archive is checked, as by [`parse`](Self::parse).
+    /// Locates the entries of an archive in a source, without keeping their data in memory. Checks
+    /// the whole archive, just as [`parse`](Self::parse) does.
     ///
     /// Returns `None` if the document must be [read](Self::read_source) as a whole. This is the
     /// case if a [pointer](Self::pointer) is set, or if the document is not an array of entries,

@@ -27,8 +27,8 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// Returns the default options: the profile of Flux, the default limits, and no pointer, in which case the archive
-    /// is located by the members of the document.
+    /// Returns the default options: the profile of Flux, the default limits, and no pointer.
+    /// Without a pointer, the members of the document determine where the archive is.
     pub fn new() -> Self {
         Self::default()
     }

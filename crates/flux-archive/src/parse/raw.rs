@@ -38,8 +38,8 @@ impl<'a> RawEntry<'a> {
         self.json
     }
 
-    /// Returns the value of the member `name`. If several members have this name, returns the last
-    /// value.
+    /// Returns the value of the member `name`, or `None` if there is no such member. If several
+    /// members have this name, returns the last value.
     pub fn get(&self, name: &str) -> Option<Json<'a>> {
         let members = self.members.as_deref().unwrap_or_default();
         members.iter().rev().find(|member| member.is(name)).map(|member| member.value.clone())

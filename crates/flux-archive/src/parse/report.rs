@@ -24,8 +24,8 @@ pub(crate) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Creates an empty report on the archive at a pointer. Deviations that the profile accepts
-    /// silently are not added to the report.
+    /// Creates an empty report on the archive at a JSON pointer. Deviations that the profile
+    /// accepts silently are not added to the report.
     pub(crate) fn new(profile: Profile, limits: &Limits, archive: &str) -> Self {
         Self {
             profile,

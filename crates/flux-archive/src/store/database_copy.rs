@@ -15,8 +15,8 @@ pub(super) struct DatabaseCopy {
 }
 
 impl DatabaseCopy {
-    /// Copies a database and its logs. Each log is given by its path, and by the suffix that its
-    /// name has in addition to the name of the database, such as `-wal`.
+    /// Copies a database and its logs. Each log is given by its path and its suffix, such as
+    /// `-wal`.
     pub(super) fn new(path: &Path, logs: &[(PathBuf, &str)]) -> io::Result<Self> {
         let mut registered = None;
         let directory = tempfile::Builder::new().make(|directory| {

@@ -41,7 +41,7 @@ pub struct DirStore {
 }
 
 impl DirStore {
-    /// Opens an existing directory.
+    /// Opens an existing directory as a store.
     ///
     /// # Errors
     ///

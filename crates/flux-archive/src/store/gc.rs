@@ -12,8 +12,8 @@ use crate::store::BlobStoreMut;
 pub struct GcReport {
     /// The number of blobs that were kept because an archive refers to them.
     pub kept: u64,
-    /// The blobs that were removed because no archive refers to them, sorted. After a dry run, the
-    /// blobs that would be removed.
+    /// The blobs that were removed because no archive refers to them, sorted. After a dry run,
+    /// these are the blobs that would be removed.
     pub removed: Vec<BlobRef>,
     /// The blobs that are not in the store although an archive refers to them, sorted.
     pub missing: Vec<BlobRef>,

@@ -60,8 +60,8 @@ const COMPRESS_FROM: usize = 256;
 /// The maximum compression ratio of LZ4.
 const LZ4_RATIO: u64 = 255;
 
-/// A store that reads blobs from the `content.sqlite` of Flux. The database must not be open in a
-/// running broker.
+/// A store of blobs in the `content.sqlite` of Flux. The database must not be open in a running
+/// broker.
 ///
 /// Reading does not change the file. If a crashed broker left a log next to it (`-wal`), the
 /// database and the log are copied to a temporary directory, and the copy is read. On Unix, the

@@ -129,7 +129,7 @@ fn an_existing_directory_gets_a_new_mode_only_if_the_policy_replaces_files() {
 }
 
 #[test]
-fn times_even_before_1970_are_restored_unless_disabled() {
+fn times_before_and_after_1970_are_restored_unless_disabled() {
     let json = r#"[
         {"path":"d/f","mode":33188,"size":0,"mtime":-100},
         {"path":"d/l","mode":41471,"data":"t","mtime":981173106},

@@ -15,7 +15,7 @@ use super::encode::{Buffers, Encoded};
 use super::options::{Creator, Holes};
 use super::walk::Item;
 
-/// The maximum size in bytes of a file that is read into memory. Larger files are streamed.
+/// The maximum size in bytes of a file that is encoded in memory. Larger files are streamed.
 pub(super) const IN_MEMORY: u64 = 1 << 20;
 
 /// The number of bytes to read at a time: a multiple of 3, for base64, and of [`BLOCK`].
@@ -43,9 +43,9 @@ pub(super) enum Body {
     Stream(File, Encoding, u64),
 }
 
-/// Prepares the content of an item. A file above the threshold of the store is stored as blobs, and
-/// a small file is encoded into `buffers`. Any other file is only scanned to determine its
-/// encoding.
+/// Prepares the content of an item. If there is a store, a file above the threshold is stored as
+/// blobs. Otherwise, a small file is encoded into `buffers`, and a large file is only scanned to
+/// determine its encoding.
 pub(super) fn prepare(
     creator: &Creator<'_>,
     item: &Item,

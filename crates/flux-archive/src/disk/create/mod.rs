@@ -1,9 +1,9 @@
 //! Creating an archive from files.
 //!
 //! ```text
-//! walk      visits files by descriptor in byte order of names; a directory follows its content
-//! prepare   reads several files in parallel; encodes them, or divides them into blobs to store
-//! write     writes the entries in the order of the walk
+//! walk:      visit files in byte order of names, and each directory after its content
+//! prepare:   read several files in parallel, and encode them, or store them as blobs
+//! write:     write the entries in the order of the walk
 //! ```
 //!
 //! | a regular file | becomes |

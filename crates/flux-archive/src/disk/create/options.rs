@@ -16,7 +16,7 @@ pub enum Holes {
     /// The holes that the file system reports, as in Flux. The result depends on the file system.
     #[default]
     FileSystem,
-    /// Blocks of 4096 zeros. The result is the same on every file system.
+    /// Aligned blocks of 4096 zeros. The result is the same on every file system.
     Zeros,
     /// No zeros: an archived file has no holes.
     None,

@@ -13,7 +13,8 @@ pub struct CreateReport {
     /// The paths of files that changed while they were being read. Their archived content may be partly old and partly
     /// new.
     pub changed: Vec<String>,
-    /// The absolute paths among the arguments. Their leading `/` was removed.
+    /// The absolute paths among the arguments of [`write`](crate::disk::Creator::write). Their
+    /// leading `/` was removed.
     pub absolute: Vec<String>,
     /// The paths of files that the walk found, but [left out](crate::disk::Creator::leave_out).
     pub left_out: Vec<String>,

@@ -146,7 +146,8 @@ impl<'w> Walker<'w> {
     }
 }
 
-/// Returns the file `name` in the directory `parent`. Fails if an archive cannot contain the file.
+/// Returns an item for the file `name` in the directory `parent`. Fails if an archive cannot
+/// contain the file.
 fn item(parent: &Dir, prefix: &str, name: &[u8]) -> Result<Option<Item>> {
     let found = parent.stat(std::ffi::OsStr::from_bytes(name))?;
     let path = format!("{prefix}{}", utf8(name)?);
@@ -162,7 +163,7 @@ fn item(parent: &Dir, prefix: &str, name: &[u8]) -> Result<Option<Item>> {
 fn utf8(name: &[u8]) -> Result<&str> {
     std::str::from_utf8(name).map_err(|_| {
         let shown = name.escape_ascii().to_string();
-        refused(Code::PathType, &shown, "the name is not UTF-8, and JSON cannot contain it")
+        refused(Code::PathType, &shown, "the name is not UTF-8, so JSON cannot contain it")
     })
 }
 

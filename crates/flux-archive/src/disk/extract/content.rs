@@ -18,7 +18,7 @@ use crate::store::{BlobStore, fetch};
 const PARALLEL_FROM: u64 = 4 << 20;
 
 /// The size in bytes of a block of zeros that becomes a hole, and its alignment in the file. This
-/// is a small multiple of the block size of any file system.
+/// is a multiple of the block sizes of common file systems.
 const HOLE: usize = 16 << 10;
 
 /// A pool of reusable buffers for blobs.

@@ -1,11 +1,11 @@
 //! Extracting an archive, never outside the target directory.
 //!
 //! ```text
-//! plan          checks limits and link targets, before anything is written
-//! directories   creates directories with mode 0700, so that they can be filled
-//! files         writes temporary files in parallel, verifies every blob, and renames complete files
-//! links         creates links after all files
-//! finish        sets the modes and times of directories, deepest first
+//! plan:          check limits and link targets before anything is written
+//! directories:   create directories with mode 0700, so that they can be filled
+//! files:         write temporary files in parallel, verify every blob, and rename complete files
+//! links:         create links after all files
+//! finish:        set the modes and times of directories, deepest first
 //! ```
 //!
 //! Every path is opened component by component from the descriptor of the target, and no component may be a symbolic

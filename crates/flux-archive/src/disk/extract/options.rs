@@ -60,7 +60,7 @@ impl LinkPolicy {
 /// assert_eq!(std::fs::read(folder.path().join("a/b"))?, b"hello");
 /// # Ok::<(), flux_archive::Error>(())
 /// ```
-#[allow(clippy::struct_excessive_bools, reason = "each is a separate option")]
+#[allow(clippy::struct_excessive_bools, reason = "each field is a separate option")]
 pub struct Extractor<'o> {
     pub(super) root: Dir,
     pub(super) store: Option<&'o dyn BlobStore>,
@@ -116,8 +116,8 @@ impl<'o> Extractor<'o> {
         /// Sets limits on the sizes of files and on the bytes to write.
         limits: Limits;
 
-        /// Sets the only hash function that blobs may use, or `None` to allow all. A file with a
-        /// blob that uses another one fails.
+        /// Sets the only hash function that blobs may use, or `None` to allow all. Files with other
+        /// blobs fail.
         require_hash: Option<HashType>;
 
         /// Extracts only the entries that a function selects.

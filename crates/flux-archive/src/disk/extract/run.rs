@@ -414,7 +414,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// Returns the permissions that the umask allows, by creating a temporary file with all of them.
+/// Returns the permissions that a new file with mode 0777 gets under the current umask.
 fn granted_to_new(parent: &Dir) -> io::Result<u32> {
     Ok(stat(parent.make_temporary(0o777)?.file()?)?.permissions())
 }
