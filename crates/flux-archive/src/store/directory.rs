@@ -119,7 +119,7 @@ impl DirStore {
     }
 
     /// Returns `true` if the file at a path contains the blob.
-    fn lies_at(path: &Path, blob: &[u8]) -> bool {
+    fn is_stored_at(path: &Path, blob: &[u8]) -> bool {
         let Ok(Some((mut file, len))) = open_regular(path) else { return false };
         if len != blob.len() as u64 {
             return false;
@@ -196,7 +196,7 @@ impl BlobStoreMut for DirStore {
         StoreError::check_size(blob.len() as u64)?;
         let blobref = BlobRef::of(hash, blob);
         let [path, other] = self.paths(&blobref);
-        if Self::lies_at(&path, blob) || Self::lies_at(&other, blob) {
+        if Self::is_stored_at(&path, blob) || Self::is_stored_at(&other, blob) {
             return Ok(blobref);
         }
         if self.sharded {
