@@ -1,5 +1,5 @@
-//! Opens arbitrary bytes, or fails with an error. The chain of blocks must end, and all blocks must
-//! be inside the file.
+//! Opening arbitrary bytes must either succeed or return an error. The chain of blocks must end,
+//! and all blocks must be inside the file.
 
 #![no_main]
 

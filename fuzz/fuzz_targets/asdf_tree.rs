@@ -1,5 +1,5 @@
-//! Parses arbitrary bytes as a tree, or fails with an error. Every traversal must end, and every
-//! position must be inside the file.
+//! Parsing arbitrary bytes as a tree must either succeed or return an error. Every traversal must
+//! end, and every position must be inside the file.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Parses arbitrary bytes as a YAML document, or fails with an error. Syntax errors must have a
-//! valid position. Every method of a node must return, and the root must equal itself.
+//! Parsing arbitrary bytes as a YAML document must either succeed or return an error. Syntax errors
+//! must have a valid position. Every method of a node must return, and the root must equal itself.
 
 #![no_main]
 

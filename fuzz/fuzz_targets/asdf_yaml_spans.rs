@@ -84,7 +84,7 @@ fn check(text: &str, node: YamlNode<'_>) {
 fn reads_alone(text: &str, node: YamlNode<'_>) -> bool {
     let written = slice(text, node.span());
     let depends = written.contains(['*', '!', '&', '|', '>']) || written.is_empty();
-    // These characters are only part of a plain scalar if certain characters follow them.
+    // A `:`, `-` or `?` is part of a plain scalar only if certain characters follow.
     let is_indicator = written.ends_with(':') || matches!(written, "-" | "?");
     let is_marker = written.contains("---") || written.contains("...");
     !is_marker && !depends && !is_indicator && node.style() != NodeStyle::Block

@@ -1,5 +1,5 @@
-//! Formatting arbitrary text must preserve the comments and the meaning, or fail. Formatting the
-//! result again must change nothing.
+//! Formatting arbitrary text must either fail or preserve the comments and the meaning. Formatting
+//! the result again must change nothing.
 #![no_main]
 
 use dudley::text::Lexer;

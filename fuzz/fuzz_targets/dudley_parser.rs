@@ -1,5 +1,5 @@
-//! Parses arbitrary bytes as a layout, or fails with errors that can be displayed. The printed
-//! layout must parse as an equal layout.
+//! Parsing arbitrary bytes as a layout must either succeed or return errors that can be displayed.
+//! A printed layout must parse as an equal layout.
 #![no_main]
 
 use dudley::diagnostic::Place;

@@ -1,6 +1,7 @@
-//! Extracts arbitrary documents with arbitrary policies into a target with links that lead outside.
-//! Nothing outside the target may change, and no temporary file may be left. If nothing fails, the
-//! extracted files must have the content of the archive.
+//! Extracts arbitrary documents with arbitrary policies into a target that is empty or contains
+//! links that lead outside. Nothing outside the target may change, and no temporary file may be
+//! left. If nothing fails in an empty target, the extracted files must have the content of the
+//! archive.
 
 #![no_main]
 
@@ -39,8 +40,8 @@ static STORE: LazyLock<MemoryStore> = LazyLock::new(|| {
 });
 
 fuzz_target!(|document: &[u8]| {
-    // The recorded archives are used as seeds without changes. The sum of all bytes chooses the
-    // options, so appending a space selects other options.
+    // Choose the options by the sum of all bytes, so that recorded archives can be used as seeds
+    // without changes. Appending a space to a document selects other options.
     let options = document.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
     let limits =
         Limits::default().max_file_size(1 << 30).max_materialized_bytes(1 << 20).max_entries(200);

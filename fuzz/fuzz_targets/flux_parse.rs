@@ -1,7 +1,7 @@
-//! Parses arbitrary documents, or fails with an error. Parsing, checking and converting must agree
-//! on which documents are archives. In a parsed archive, sizes must match the data. An archive
-//! written again must be valid in the strict profile and read back unchanged. Fixing a fixed
-//! archive must change nothing.
+//! Parsing an arbitrary document must either succeed or return an error. Parsing, checking and
+//! converting must agree on which documents are archives. In a parsed archive, sizes must match the
+//! data. An archive written again must be valid in the strict profile and read back unchanged.
+//! Fixing a fixed archive must change nothing.
 
 #![no_main]
 
@@ -44,8 +44,7 @@ fuzz_target!(|data: &[u8]| {
             }
             (Ok(_), Err(error)) => panic!("{error}"),
         }
-        // Objects without a container are only an archive in some profiles, and a document without
-        // any objects is never an archive.
+        // Converting must succeed if and only if parsing does, and must preserve the entries.
         for form in [Form::Array, Form::Dict] {
             let mut writer = Writer::new(Vec::new(), form);
             match (convert(data, &options(profile), &mut writer), &parsed) {
