@@ -23,7 +23,7 @@ fn check(text: &str, rules: ScalarRules) {
         return;
     };
     let (root, other) = (fast.root(), general.root());
-    // The text may end the list early and continue with something else.
+    // The text may close the list early, so that the document is not a list.
     if root.kind() != NodeKind::Sequence || other.kind() != NodeKind::Sequence {
         return;
     }

@@ -122,7 +122,7 @@ fn locate(resolver: &Resolver<'_>, table: &AddressTable<&Layout>) {
 
 fn members<'a>(resolver: &Resolver<'a>, table: &AddressTable<&'a Layout>) {
     let mut left = MANY;
-    // This may fail, because the walk may exceed a limit.
+    // Ignore the result, because the walk may exceed a limit.
     let _ = resolver.walk(table, table.rows(), |_, row| {
         let Some(row) = row else { return ControlFlow::Continue(()) };
         assert!(row.path.starts_with('/'));

@@ -1,4 +1,4 @@
-//! The CI gates, fastest to fail first.
+//! The gates of continuous integration. Quick gates run first, so that errors are reported early.
 
 use std::fs::File;
 use std::time::Instant;

@@ -190,8 +190,8 @@ fn seed_cases(list: &Path, member: &str, folder: &Path, choices: &[u8]) -> Resul
     Ok(count)
 }
 
-/// Decodes a JSON string up to its closing quote. Does not decode `\u` escapes, because the string
-/// contains JSON itself.
+/// Decodes a JSON string up to its closing quote. Keeps `\u` escapes, because the decoded string is
+/// JSON itself.
 fn unescape(text: &str) -> String {
     let mut plain = String::new();
     let mut characters = text.chars();

@@ -100,7 +100,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "msrv",
         arguments: "",
-        about: "check with the minimum toolchain",
+        about: "check every crate with the minimum toolchain",
         run: msrv::msrv,
     },
     Task {
@@ -112,7 +112,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "targets",
         arguments: "[TRIPLE]",
-        about: "check for WebAssembly, Windows and macOS",
+        about: "check that the crates compile for WebAssembly, Windows and macOS",
         run: targets::targets,
     },
     Task {

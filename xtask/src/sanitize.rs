@@ -55,7 +55,7 @@ pub(crate) fn miri(arguments: &[String]) -> Outcome {
         .env("CARGO_TARGET_DIR", root().join("target").join("miri")))
 }
 
-/// Returns a `cargo` command of the nightly toolchain.
+/// Returns a `cargo` command that uses the nightly toolchain.
 fn nightly() -> Command {
     let mut command = program("cargo");
     command.arg("+nightly").env_remove("RUSTUP_TOOLCHAIN").env_remove("RUSTC").env_remove("CARGO");

@@ -41,8 +41,9 @@ pub(crate) fn deny(arguments: &[String]) -> Outcome {
     run(cargo(&["deny", "check", "advisories"]).env("PATH", &path))
 }
 
-/// Returns a `PATH` on which cargo finds a subcommand, which is installed into `target/tools/cargo`
-/// if necessary. Returns `None` if that needs python3 and it is not installed.
+/// Returns a `PATH` on which cargo finds a subcommand. Installs the subcommand into
+/// `target/tools/cargo` if necessary, or returns `None` if this is impossible because python3 is
+/// missing.
 fn search_path(subcommand: &str) -> Result<Option<OsString>, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     if output(&mut cargo(&[subcommand, "--version"])).is_some() {

@@ -10,7 +10,8 @@ use crate::process::{output, program, root};
 /// The document with the ratios.
 const DOCUMENT: &str = "BENCHMARKS.md";
 
-/// The fraction of its floor that a ratio must reach, because measurements vary.
+/// A ratio must reach this fraction of its floor. The fraction is below 1, because measurements
+/// vary.
 const TOLERANCE: f64 = 0.9;
 
 /// A comparison of our program with a peer.
@@ -19,7 +20,7 @@ pub(super) struct Ratio {
     format: &'static str,
     work: String,
     peer: String,
-    /// The time of the peer divided by ours.
+    /// The time of the peer divided by our time.
     value: f64,
     /// The floor of the ratio, or `None` if there is none.
     floor: Option<f64>,
