@@ -4,7 +4,7 @@
 /// last call.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
-/// Calls the progress function, if there is one, with a number of processed bytes.
+/// Calls the progress function, if there is one, with the number of bytes processed.
 pub(crate) fn report(progress: Option<Progress<'_>>, bytes: u64) {
     if let Some(progress) = progress {
         progress(bytes);

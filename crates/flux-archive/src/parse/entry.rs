@@ -161,7 +161,8 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Returns the normalised path, which is the member `path` or else the key.
+/// Returns the normalised path, which is the member `path` or else the key, or `None` if the path
+/// is missing or invalid.
 fn path<'a>(
     key: Option<&Json<'a>>,
     members: &Members<'a>,

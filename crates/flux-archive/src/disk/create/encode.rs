@@ -1,4 +1,4 @@
-//! Encoding small files into memory that is reused.
+//! Encoding small files into reusable buffers.
 
 use std::fs::File;
 use std::ops::Range;
@@ -66,7 +66,7 @@ impl Buffers {
             match encoding {
                 Encoding::Text => escape(piece, &mut self.encoded),
                 Encoding::Base64 => {
-                    // `encode_append` would reserve only as much as it needs, and reallocate for
+                    // Reserve memory here, because `encode_append` would reallocate the buffer for
                     // each piece.
                     self.encoded.reserve(piece.len().div_ceil(3) * 4);
                     STANDARD.encode_append(piece, &mut self.encoded);
