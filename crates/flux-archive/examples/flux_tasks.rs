@@ -7,8 +7,8 @@
 //! flux_tasks extract ARCHIVE DIRECTORY STORE
 //! flux_tasks list ARCHIVE - -                   list the entries as `scibin flux list -l` does
 //! flux_tasks parse ARCHIVE - -                  read, parse and check the whole archive
-//! flux_tasks hash DIRECTORY - -                 like create with a store, but do not store the blobs
-//! flux_tasks sha1 DIRECTORY - -                 read all files into memory, and time only the hashing
+//! flux_tasks hash DIRECTORY - -                 create with blobs, but do not store them
+//! flux_tasks sha1 DIRECTORY - -                 read all files first, and time only the hashing
 //! flux_tasks read_sha1 DIRECTORY - -            like sha1, but also time reading the files
 //! ```
 

@@ -1,5 +1,5 @@
 //! Accessing directories by file descriptor. Two functions open a starting directory by its path.
-//! All others expect a single path component, and do not follow links.
+//! All other functions accept only a single path component, and do not follow links.
 //!
 //! A path is opened component by component, from an open directory. If a directory is replaced in
 //! the meantime, for example with a symbolic link, the call fails.

@@ -47,7 +47,7 @@ impl<'e> Plan<'e> {
         if only_data && len > data_len {
             let data = count(data_len, "byte");
             let message = format!(
-                "the size {len} is more than the {data} of data, but only blobs can be followed by zeros"
+                "the size {len} exceeds the {data} of data, but zeros can follow only blobs"
             );
             return refuse(Code::SizeAboveData, message);
         }
