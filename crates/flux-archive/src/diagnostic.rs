@@ -90,7 +90,7 @@ binio::codes! {
         HashRefused = "R158": Error;
         /// The target of a symbolic link is missing, empty or not a string, or contains a NUL.
         LinkTarget = "R160": Error;
-        /// The entry is in the dialect before RFC 37.
+        /// The entry is in the dialect that Flux used before RFC 37.
         OldDialect = "R170": Error;
     }
 }

@@ -116,7 +116,7 @@ pub(crate) fn is_plain(text: &str) -> bool {
     position_special(text.as_bytes()).is_none()
 }
 
-/// Returns the position of the first byte that must be escaped, or `None`.
+/// Returns the position of the first byte that must be escaped, or `None` if there is none.
 fn position_special(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\')
 }

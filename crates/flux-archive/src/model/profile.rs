@@ -26,7 +26,8 @@ pub enum Profile {
     /// Accepts the archives that Flux writes and reads, in C and in Python.
     #[default]
     Flux,
-    /// Like `Flux`, but also accepts the dialect of Flux before RFC 37 (flux-core 0.46 and 0.47).
+    /// Like `Flux`, but also accepts the dialect that Flux used before RFC 37 (flux-core 0.46 and
+    /// 0.47).
     Legacy,
 }
 

@@ -27,11 +27,11 @@ use crate::model::{ArchivePath, Content, Entry, FileType, Limits, Mode, Profile}
 use binio::diagnostic::count;
 use binio::{check_limit, pointer};
 
-/// The members that occur only in the dialect from before RFC 37.
+/// The members that occur only in the dialect that Flux used before RFC 37.
 const OLD_MEMBERS: [&str; 3] = ["version", "type", "blobvec"];
 
 /// Interprets an entry. Returns `None` for an invalid entry, whose errors are reported. The profile
-/// matters only for the dialect before RFC 37. Fails if a limit is exceeded.
+/// matters only for the dialect that Flux used before RFC 37. Fails if a limit is exceeded.
 pub(crate) fn decode<'a>(
     raw: &RawEntry<'a>,
     profile: Profile,
@@ -140,9 +140,9 @@ impl<'a> Members<'a> {
         self.extra.iter().find(|(key, _)| key.decode() == name).map(|(_, value)| value)
     }
 
-    /// Returns `true` and reports a deviation if the entry is in the dialect before RFC 37. In that
-    /// dialect, there is no `encoding`, and an entry has the members `type` and `version`, or a
-    /// member `blobvec`.
+    /// Returns `true` and reports a deviation if the entry is in the dialect that Flux used before
+    /// RFC 37. In that dialect, there is no `encoding`, and an entry has the members `type` and
+    /// `version`, or a member `blobvec`.
     fn old_dialect(&self, profile: Profile, report: &mut Report<'a>) -> bool {
         let fileref = self.extra("type").is_some_and(|value| value.get() == "\"fileref\"");
         let is_known =
@@ -154,7 +154,7 @@ impl<'a> Members<'a> {
                     Profile::Legacy => "",
                     _ => "; use the profile \"legacy\" to read it",
                 };
-                format!("the entry is in the dialect of Flux before RFC 37{remedy}")
+                format!("the entry is in the dialect that Flux used before RFC 37{remedy}")
             });
         }
         old
@@ -270,7 +270,7 @@ fn brief(value: &Json<'_>) -> String {
 struct Context<'m, 'a> {
     members: &'m Members<'a>,
     size: Option<u64>,
-    /// Whether the entry is in the dialect before RFC 37.
+    /// Whether the entry is in the dialect that Flux used before RFC 37.
     old: bool,
     limits: &'m Limits,
     report: &'m mut Report<'a>,
@@ -341,7 +341,8 @@ impl<'a> Context<'_, 'a> {
         }
     }
 
-    /// Interprets a regular file in the dialect before RFC 37, whose data is base64 or regions.
+    /// Interprets a regular file in the dialect that Flux used before RFC 37. Its data is base64 or
+    /// regions.
     fn old_regular(&mut self) -> Result<Option<Content<'a>>> {
         match (&self.members.data, self.members.extra("blobvec")) {
             (Some(data), _) => Ok(self.base64(data)),

@@ -146,13 +146,13 @@ impl Located<'_> {
         &self.entries
     }
 
-    /// Returns the number of bytes to write for all entries, without holes.
+    /// Returns the number of bytes to write for all entries, not counting holes.
     pub fn data_size(&self) -> u64 {
         (0..self.entries.len()).fold(0, |sum, at| self.data_size_of(at).saturating_add(sum))
     }
 
-    /// Returns the number of bytes to write for an entry, given its index in [`entries`](Self::entries), without
-    /// holes.
+    /// Returns the number of bytes to write for the entry at an index of
+    /// [`entries`](Self::entries), not counting holes.
     pub fn data_size_of(&self, at: usize) -> u64 {
         match (self.data.get(at), self.entries.get(at)) {
             (Some(Some(data)), _) => data.len(),

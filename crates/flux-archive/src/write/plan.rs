@@ -47,7 +47,7 @@ impl<'e> Plan<'e> {
         if only_data && len > data_len {
             let data = count(data_len, "byte");
             let message = format!(
-                "the size {len} exceeds the {data} of data, but zeros can follow only blobs"
+                "the size {len} exceeds the {data} of data: only blobs can be followed by zeros"
             );
             return refuse(Code::SizeAboveData, message);
         }

@@ -262,7 +262,7 @@ fn with_fail_fast_a_conflict_prevents_creating_directories() {
 }
 
 #[test]
-fn names_that_differ_only_by_case_are_extracted_separately_if_possible() {
+fn names_that_differ_only_in_case_are_extracted_separately_if_possible() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path("cas/Probe"), "").unwrap();
     if sandbox.path("cas/pROBE").exists() {

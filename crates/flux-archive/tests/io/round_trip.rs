@@ -105,7 +105,7 @@ proptest! {
         let target = tempfile::tempdir().unwrap();
         extract(&first, &store, target.path());
         prop_assert_eq!(tree(source.path(), u64::MAX), tree(target.path(), u64::MAX));
-        // Treat holes as zeros, because blocks of zeros in the source are restored as holes.
+        // Treat blocks of zeros as holes, because the extraction restores them as holes.
         let has_zeros = nodes
             .iter()
             .any(|(_, _, data)| matches!(data, Data::Blocks(blocks) if blocks.contains(&Some(0))));
@@ -356,7 +356,7 @@ fn each_extent_of_data_starts_a_new_chunk() {
 }
 
 #[test]
-fn a_left_out_file_is_omitted_under_every_name() {
+fn a_left_out_file_is_omitted_under_all_its_names() {
     let source = tempfile::tempdir().unwrap();
     fs::write(source.path().join("own"), "x").unwrap();
     fs::hard_link(source.path().join("own"), source.path().join("other")).unwrap();
