@@ -424,7 +424,7 @@ mod tests {
         let root = put(&store, &root);
         let state = StateDir::new(store, [checkpoint(&root)]).unwrap();
         assert!(matches!(state.value("a"), Err(KvsError::Invalid { .. })));
-        // Nest directories in a single blob as deep as possible.
+        // Nest directories in a single blob as deeply as possible.
         let store = MemoryStore::new();
         let (open, close) = (r#"{"type":"dir","data":{"a":"#, "}}");
         let deep = open.repeat(5000) + r#"{"type":"val","data":""}"# + &close.repeat(5000);

@@ -638,7 +638,7 @@ mod tests {
             "PRAGMA writable_schema = 1",
         ] {
             let error = store.lock().prepare(statement).map(drop).unwrap_err();
-            // A denied function has no error code of its own.
+            // A denied function call has no specific error code.
             let denied = Some(ErrorCode::AuthorizationForStatementDenied);
             let function = error.to_string().contains("not authorized to use function");
             assert!(error.sqlite_error_code() == denied || function, "{statement}: {error}");

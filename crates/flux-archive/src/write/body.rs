@@ -69,7 +69,7 @@ impl<W: Write> Writer<W> {
 #[cfg(unix)]
 impl<W: Write> Body<'_, '_, W> {
     /// Writes data of `len` bytes that is already encoded. It must consist of complete characters
-    /// or base64 groups, and so must the data written before.
+    /// or base64 groups, and so must all data written before it.
     pub(crate) fn write_encoded(&mut self, encoded: &[u8], len: u64) -> Result<()> {
         debug_assert!(
             self.carry.is_empty(),
@@ -95,7 +95,7 @@ impl<W: Write> Body<'_, '_, W> {
         let last = mem::take(&mut self.carry);
         match self.encoding {
             Encoding::Text if !last.is_empty() => {
-                return Err(not_text("it ends within a character").into());
+                return Err(not_text("the last character is incomplete").into());
             }
             Encoding::Text => {}
             Encoding::Base64 => {
@@ -135,7 +135,7 @@ impl<W: Write> Body<'_, '_, W> {
             Encoding::Text => {
                 let text = complete(bytes)?;
                 if memchr::memchr(0, text.as_bytes()).is_some() {
-                    return Err(not_text("it contains a NUL"));
+                    return Err(not_text("found a NUL"));
                 }
                 escape(text.as_bytes(), line);
                 text.len()
@@ -180,7 +180,7 @@ impl<W: Write> Write for Body<'_, '_, W> {
 fn complete(bytes: &[u8]) -> io::Result<&str> {
     match simdutf8::compat::from_utf8(bytes) {
         Ok(text) => Ok(text),
-        Err(error) if error.error_len().is_some() => Err(not_text("it is not UTF-8")),
+        Err(error) if error.error_len().is_some() => Err(not_text("invalid UTF-8")),
         Err(error) => Ok(std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()),
     }
 }

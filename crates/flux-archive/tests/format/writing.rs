@@ -240,7 +240,7 @@ fn a_text_body_rejects_bytes_that_are_not_text() {
     let mut body = writer.body(&meta, Encoding::Text).unwrap();
     body.write_all(b"a\xc3").unwrap();
     let error = body.finish().unwrap_err();
-    assert!(error.to_string().contains("it ends within a character"), "{error}");
+    assert!(error.to_string().contains("the last character is incomplete"), "{error}");
 }
 
 #[test]
