@@ -65,7 +65,7 @@ binio::codes! {
         DataType = "R142": Error;
         /// The text contains a NUL, so Flux cannot read the archive.
         TextWithNul = "R143": Warning;
-        /// The base64 lacks its padding, or has unused bits that are not zero.
+        /// The base64 lacks its padding, or has nonzero unused bits.
         UntidyBase64 = "R144": Error;
         /// The data is not base64.
         Base64 = "R145": Error;

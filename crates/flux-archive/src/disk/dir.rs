@@ -70,7 +70,7 @@ impl Found {
         }
     }
 
-    /// Returns the permissions, including set-user-id, set-group-id and sticky.
+    /// Returns the permissions, including the set-user-id, set-group-id and sticky bits.
     pub(crate) fn permissions(&self) -> u32 {
         #[allow(clippy::useless_conversion, reason = "`st_mode` has 16 bits on some systems")]
         let mode = u32::from(self.0.st_mode);
@@ -108,7 +108,7 @@ impl Dir {
         Ok(Self(Arc::new(rustix::fs::open(path, flags, Mode::empty())?)))
     }
 
-    /// Opens a directory at any path relative to this one. Follows links.
+    /// Opens a directory at any path relative to this directory. Follows links.
     pub(crate) fn follow(&self, path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.0, path, flags, Mode::empty())?;

@@ -53,8 +53,9 @@ struct Place {
 }
 
 impl RegionStore {
-    /// Opens a store of the blobs of an archive. `root` is the directory from which the archive was
-    /// created. A file is opened only when one of its blobs is read.
+    /// Opens a store that reads the blobs of an archive from the original files. `root` is the
+    /// directory from which the archive was created. A file is opened only when one of its blobs is
+    /// read.
     ///
     /// # Errors
     ///

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn converting_keeps_only_the_last_entry_of_a_path() {
+    fn converting_keeps_only_the_last_entry_with_each_path() {
         let array = r#"[{"path":"a","mode":16877},{"path":"a","mode":16832}]"#;
         assert_eq!(converted(array, Form::Dict), r#"{"a":{"mode":16832}}"#);
         assert_eq!(converted(array, Form::Array), r#"[{"path":"a","mode":16832}]"#);

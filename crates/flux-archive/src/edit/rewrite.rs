@@ -1,4 +1,5 @@
-//! Rewriting the entries whose content is moved, and copying all others.
+//! Rewriting the entries whose content is moved, and copying the other entries. An entry that a
+//! later entry replaces is left out.
 
 use std::io::Write;
 
@@ -15,7 +16,7 @@ use crate::write::Writer;
 pub struct MoveReport {
     /// The number of files whose content was moved.
     pub files: u64,
-    /// The total size of these files in bytes.
+    /// The total size in bytes of the files whose content was moved.
     pub bytes: u64,
     /// The files whose content could not be read or stored. Their entries are copied unchanged.
     pub failures: Vec<Failure>,

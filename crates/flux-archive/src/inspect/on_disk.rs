@@ -47,17 +47,17 @@ impl VerifyOptions<'_> {
         Ok(self)
     }
 
-    /// Sets whether permissions are compared with the files on disk. The permissions of links are
-    /// never compared. Call this after [`directory`](Self::directory). Default: yes.
+    /// Sets whether permissions are compared with those of the files on disk. The permissions of
+    /// links are never compared. Call this after [`directory`](Self::directory). Default: yes.
     #[must_use]
     pub fn permissions(mut self, permissions: bool) -> Self {
         self.disk.iter_mut().for_each(|disk| disk.permissions = permissions);
         self
     }
 
-    /// Sets whether modification times are compared with the files on disk. An entry without a
-    /// modification time matches any time. Call this after [`directory`](Self::directory). Default:
-    /// yes.
+    /// Sets whether modification times are compared with those of the files on disk. An entry
+    /// without a modification time matches any time. Call this after
+    /// [`directory`](Self::directory). Default: yes.
     #[must_use]
     pub fn times(mut self, times: bool) -> Self {
         self.disk.iter_mut().for_each(|disk| disk.times = times);

@@ -177,8 +177,8 @@ impl ContentReader<'_> {
         self.len == 0
     }
 
-    /// Fills a buffer with the bytes at `offset`, and returns the number of bytes read. It is less
-    /// than the length of the buffer only at the end of the file.
+    /// Fills a buffer with the bytes at `offset`, and returns the number of bytes read. This
+    /// number is less than the length of the buffer only at the end of the file.
     ///
     /// # Errors
     ///

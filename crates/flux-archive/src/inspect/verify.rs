@@ -51,12 +51,12 @@ impl<'o> VerifyOptions<'o> {
         /// Sets the store from which blobs are read. Each blob is read once, and its length and digest are verified.
         store: &'o dyn BlobStore => Some(store);
 
-        /// Sets whether all blobs of the archive are verified, or only those that are compared with files on disk.
-        /// Default: yes.
+        /// Sets whether to verify all blobs of the archive, rather than only the blobs that are compared with files on
+        /// disk. Default: yes.
         blobs: bool;
 
-        /// Sets the only hash function that blobs may use, or `None` to allow all. Files with other
-        /// blobs are reported.
+        /// Sets the only hash function that blobs may use, or `None` to allow all. A file with a
+        /// blob that uses another hash function is reported.
         require_hash: Option<HashType>;
 
         /// Sets a function that is called with the number of bytes read, from blobs and from files on disk, since the
@@ -90,7 +90,8 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// Returns `true` if no diagnostic is an error, nothing differs, and everything could be compared.
+    /// Returns `true` if no diagnostic is an error, no file differs from the archive, and every path could be
+    /// compared.
     pub fn is_fine(&self) -> bool {
         let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
         !self.diagnostics.iter().any(is_error)

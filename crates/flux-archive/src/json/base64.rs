@@ -1,8 +1,8 @@
 //! Base64 (RFC 4648, section 4), with the same leniency as Flux.
 //!
 //! Flux writes padding. When reading, it accepts missing, insufficient or excessive padding in the
-//! last group, and unused bits that are not zero. It rejects whitespace, the URL alphabet, and
-//! anything after the padding. [`Base64::is_tidy`] returns `true` if the text conforms to RFC 4648.
+//! last group, and nonzero unused bits. It rejects whitespace, the URL alphabet, and anything after
+//! the padding. [`Base64::is_tidy`] returns `true` if the text conforms to RFC 4648.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -141,8 +141,8 @@ impl<'a> Base64<'a> {
         take((self.body / 4 * 3) as u64, &self.tail[..self.tail_len])
     }
 
-    /// Fills `out` with the decoded data at `position`, and returns the number of bytes. It is less
-    /// than the length of `out` only at the end of the data.
+    /// Fills `out` with the decoded data at `position`, and returns the number of bytes. This
+    /// number is less than the length of `out` only at the end of the data.
     ///
     /// # Errors
     ///

@@ -76,7 +76,7 @@ fn specials(block: &[u8; 2 * BLOCK]) -> u64 {
     bits(&block[..BLOCK], is_special)
 }
 
-/// Sets all bits of each byte that must be escaped, and clears those of other bytes.
+/// Sets all bits of each byte that must be escaped, and clears all bits of every other byte.
 fn is_special(part: u8x16) -> u8x16 {
     let control = part.max(u8x16::splat(0x1f)).cmp_eq(u8x16::splat(0x1f));
     control | part.cmp_eq(u8x16::splat(b'"')) | part.cmp_eq(u8x16::splat(b'\\'))
@@ -116,7 +116,8 @@ pub(crate) fn is_plain(text: &str) -> bool {
     position_special(text.as_bytes()).is_none()
 }
 
-/// Returns the position of the first byte that must be escaped, or `None` if there is none.
+/// Returns the position of the first byte that must be escaped, or `None` if there is no such
+/// byte.
 fn position_special(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\')
 }
@@ -124,7 +125,7 @@ fn position_special(bytes: &[u8]) -> Option<usize> {
 /// The properties of a string that [`scan`] determines while it searches for the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Measure {
-    /// The length of the decoded text in bytes, if it has no lone surrogate.
+    /// The length of the decoded text in bytes, not counting unpaired surrogates.
     pub(crate) len: u64,
     /// Whether the text contains a NUL.
     pub(crate) nul: bool,
@@ -132,8 +133,8 @@ pub(crate) struct Measure {
     pub(crate) lone_surrogate: bool,
 }
 
-/// Returns the position of the closing quote of a short string without escapes. Most strings of an
-/// archive are like this. Returns `None` for any other string.
+/// Returns the position of the closing quote of a string if the string is short and has no escapes,
+/// as is true of most strings in an archive. Returns `None` for any other string.
 pub(crate) fn plain_end(bytes: &[u8]) -> Option<usize> {
     for (index, part) in bytes.chunks_exact(16).take(BLOCK / 16).enumerate() {
         let specials = bits(part, is_special);
@@ -276,7 +277,7 @@ fn decode_blocks(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
             len += character.encode_utf8(&mut room[len..]).len();
             from += used;
         } else {
-            // The text is not valid.
+            // Stop at an escape that is malformed or an unpaired surrogate.
             return (at + from, to + len);
         }
         (at, to) = (at + from, to + len);

@@ -1,10 +1,11 @@
-//! An archive in memory. Its entries are in order, and their content is encoded as in the document.
+//! An archive in memory. Its entries are in document order, and their content is still encoded as
+//! in the document.
 
 use super::blobref::BlobRef;
 use super::entry::Entry;
 use crate::diagnostic::Diagnostic;
 
-/// The container of the entries of an archive.
+/// The kind of container that contains the entries in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// A JSON array, the *list* of RFC 37, which Flux writes.
@@ -32,7 +33,8 @@ impl<'a> Archive<'a> {
         self.form
     }
 
-    /// Returns the entries in order. If several entries have the same path, only the last one is included.
+    /// Returns the entries in document order. If several entries have the same path, only the last
+    /// one is included.
     ///
     /// ```
     /// use flux_archive::{Archive, Profile};

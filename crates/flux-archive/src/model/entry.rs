@@ -212,7 +212,7 @@ impl Content<'_> {
     }
 }
 
-/// A part of a file whose data is a blob in a store.
+/// A byte range of a file. The bytes are stored as a single blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Region {
     /// The offset in the file in bytes.

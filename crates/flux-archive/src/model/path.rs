@@ -2,7 +2,7 @@
 //! relative.
 //!
 //! RFC 37 forbids "`.` or `..` characters". Taken literally, this forbids `data.csv`, which is one
-//! of its own examples, so the rule must mean components.
+//! of its own examples, so the rule must refer to path components.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Locating the entries of an archive in a source, without keeping their data.
 //!
-//! The source is read in windows that contain whole entries. Of the data of an entry, only the
-//! position in the source is kept:
+//! The source is read in windows that contain whole entries. Instead of the data of an
+//! entry, only its position in the source is kept:
 //!
 //! ```text
 //! window   [{"path":"a","encoding":"base64","data":"AAECAw==","size":4,..},{..},{"path":"b",..
@@ -57,7 +57,7 @@ pub(crate) enum Data {
     Json { range: Range<u64> },
 }
 
-/// The length of the longest incomplete escape.
+/// The length of the longest incomplete escape in bytes.
 const MAX_ESCAPE: usize = 11;
 
 /// Buffers for decoding data, which are reused.
@@ -74,7 +74,8 @@ impl OpenOptions {
     /// Returns `None` if the document must be [read](Self::read_source) as a whole. This is the
     /// case if a [pointer](Self::pointer) is set, or if the document is not an array of entries,
     /// has errors or diagnostics, exceeds a limit, or has an entry longer than 16 MiB. If the
-    /// source changes before the files are extracted, they may fail, or contain other data.
+    /// source changes before the files are extracted, their extraction may fail, or they may contain
+    /// other data.
     ///
     /// ```
     /// use flux_archive::OpenOptions;

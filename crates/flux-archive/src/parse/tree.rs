@@ -19,8 +19,8 @@ pub(crate) struct Tree<'p> {
     inner: Vec<bool>,
     /// Whether there are paths below a file or link.
     any_blocked: bool,
-    /// The directory of the last path and its node. Most paths are in the directory of the path
-    /// before them.
+    /// The directory that contains the last path, and the node of this directory. Most paths are in
+    /// the same directory as the path before them.
     last: (&'p str, usize),
 }
 
@@ -56,7 +56,7 @@ impl<'p> Tree<'p> {
         before
     }
 
-    /// Returns the node with a name below another node, and adds it if necessary.
+    /// Returns the child of a node with the given name. Adds the child if necessary.
     fn child(&mut self, node: usize, name: &'p str) -> usize {
         self.inner[node] = true;
         self.any_blocked |= self.entries[node].is_some_and(is_file);

@@ -110,8 +110,8 @@ impl<W: Write> Body<'_, '_, W> {
         Ok(self.len)
     }
 
-    /// Before the first data, writes the member `encoding` and the start of the member `data`. A
-    /// file without data has neither.
+    /// Writes the member `encoding` and the start of the member `data`, unless data has already
+    /// been written. Must not be called for an empty file, which has neither member.
     fn begin_data(&mut self) {
         if self.len > 0 {
             return;

@@ -48,7 +48,7 @@ impl Detector {
         !self.bytes
     }
 
-    /// Returns the encoding for all data so far.
+    /// Returns the encoding that can represent all data checked so far.
     pub(crate) fn encoding(&self) -> Encoding {
         let text = !self.bytes && self.carry.is_empty();
         if text { Encoding::Text } else { Encoding::Base64 }

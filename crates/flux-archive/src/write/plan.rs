@@ -47,7 +47,8 @@ impl<'e> Plan<'e> {
         if only_data && len > data_len {
             let data = count(data_len, "byte");
             let message = format!(
-                "the size {len} exceeds the {data} of data: only blobs can be followed by zeros"
+                "the size is {len}, but the data has {data}: only content stored as blobs can be padded \
+                 with zeros"
             );
             return refuse(Code::SizeAboveData, message);
         }

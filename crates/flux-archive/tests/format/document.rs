@@ -1,5 +1,5 @@
-//! The seven examples in RFC 37. Only missing and surplus commas have been corrected, as noted at
-//! each example.
+//! The seven examples in RFC 37. Surplus and missing commas have been corrected, as noted at each
+//! affected example.
 
 use flux_archive::{Archive, Content, Entry, FileType, Profile};
 
@@ -11,7 +11,7 @@ fn strict(document: &str) -> Entry<'_> {
 
 #[test]
 fn the_rfc_example_of_a_directory_is_parsed() {
-    // In the RFC, the comma after `ctime` is missing.
+    // In the RFC, there is a surplus comma after `ctime`.
     let entry =
         strict(r#"[{"path":"appdata/phase1","mode":16893,"mtime":1677604007,"ctime":1677604007}]"#);
     assert_eq!(entry.path().as_str(), "appdata/phase1");
@@ -22,7 +22,7 @@ fn the_rfc_example_of_a_directory_is_parsed() {
 
 #[test]
 fn the_rfc_example_of_a_symbolic_link_is_parsed() {
-    // In the RFC, the comma after `data` is missing.
+    // In the RFC, there is a surplus comma after `data`.
     let entry = strict(r#"[{"path":"src","mode":41471,"data":"/users/fred/work/project"}]"#);
     assert_eq!((entry.file_type(), entry.mode().permissions()), (FileType::Symlink, 0o777));
     assert!(matches!(entry.content(), Content::Symlink(to) if to == "/users/fred/work/project"));
@@ -55,7 +55,7 @@ fn the_rfc_example_of_json_content_is_parsed() {
 
 #[test]
 fn the_rfc_example_of_text_content_is_parsed() {
-    // In the RFC, the comma after `size` is missing.
+    // In the RFC, there is a surplus comma after `size`.
     let entry = strict(
         r#"[{"path":"data.csv","mode":33204,"encoding":"utf-8","data":"iteration,density\n1,35435.555\n2,356655.332\n3,5454545.500\n","size":57}]"#,
     );
@@ -66,7 +66,7 @@ fn the_rfc_example_of_text_content_is_parsed() {
 
 #[test]
 fn the_rfc_example_of_literal_binary_content_is_parsed() {
-    // In the RFC, there is a surplus comma after `data`, and the comma after `size` is missing.
+    // In the RFC, the comma after `data` is missing, and there is a surplus comma after `size`.
     let entry = strict(
         r#"[{"path":"vectors.dat","mode":33204,"encoding":"base64","data":"MzU0MzUuNTU1CjIsMzU2NjU1LjMzMgozLDU0NTQ1NDUuNTAwCg==","size":37}]"#,
     );
@@ -77,7 +77,7 @@ fn the_rfc_example_of_literal_binary_content_is_parsed() {
 
 #[test]
 fn the_rfc_example_of_referenced_binary_content_is_parsed() {
-    // In the RFC, the comma after `data` is missing.
+    // In the RFC, there is a surplus comma after `data`.
     let entry = strict(
         r#"[{
     "path": "kernel8.img",

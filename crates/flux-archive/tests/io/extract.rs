@@ -209,7 +209,7 @@ fn older_entries_do_not_replace_newer_files() {
 }
 
 #[test]
-fn only_the_last_entry_of_a_path_is_extracted() {
+fn only_the_last_entry_with_each_path_is_extracted() {
     let json = r#"[
         {"path":"f","mode":33188,"encoding":"utf-8","data":"1","size":1,"mtime":9},
         {"path":"f","mode":33188,"encoding":"utf-8","data":"2","size":1,"mtime":5}]"#;

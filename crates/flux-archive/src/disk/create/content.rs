@@ -315,8 +315,8 @@ fn for_each_piece(
     }
 }
 
-/// Fills a buffer with the bytes at `offset`, and returns the number of bytes read. It is less than
-/// the length of the buffer only at the end of the file.
+/// Fills a buffer with the bytes at `offset`, and returns the number of bytes read. This number is
+/// less than the length of the buffer only at the end of the file.
 pub(super) fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

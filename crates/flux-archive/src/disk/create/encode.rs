@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_more_than_a_mebibyte_are_not_encoded_in_memory() {
+    fn files_larger_than_a_mebibyte_are_not_encoded_in_memory() {
         let (mut buffers, mut file) = (Buffers::default(), tempfile::tempfile().unwrap());
         file.write_all(&vec![b'a'; 1 << 20]).unwrap();
         assert_eq!(buffers.encode(&file).unwrap().unwrap().len, 1 << 20);

@@ -11,7 +11,8 @@ use crate::model::{Entry, FileType};
 /// An existing directory is never removed, so a file or link with the same path cannot be
 /// extracted. A directory entry with the same path succeeds, but changes the permissions and times
 /// of the existing directory only with a policy that replaces files. Only
-/// [`Overwrite`](Self::Overwrite) replaces a link with a file, or a file with a link.
+/// [`Overwrite`](Self::Overwrite) replaces a link with a file, or a file with a link; with any
+/// other policy, the entry fails.
 ///
 /// ```
 /// use flux_archive::disk::{Existing, Extractor};
@@ -30,7 +31,7 @@ use crate::model::{Entry, FileType};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Existing {
-    /// The entry is not extracted, and counts as a failure.
+    /// A file or link is not extracted, and counts as a failure.
     #[default]
     Error,
     /// The entry is skipped.

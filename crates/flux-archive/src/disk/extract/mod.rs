@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Every path is opened component by component from the descriptor of the target, and no component may be a symbolic
-//! link, no matter who creates it and when. A failed entry leaves nothing behind and does not stop the others.
+//! link, no matter who creates it or when. A failed entry leaves nothing behind and does not stop the others.
 
 mod content;
 mod existing;

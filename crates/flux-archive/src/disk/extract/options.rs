@@ -24,9 +24,9 @@ pub enum LinkPolicy {
     Keep,
     /// Only links with a relative target are created.
     RefuseAbsolute,
-    /// Only links that cannot lead out of the target directory are created, whatever other links
-    /// exist. Their targets must be relative, contain `..` only at the start, and not lead above
-    /// the root.
+    /// Only links that cannot lead out of the target directory are created. The target of a link
+    /// must be relative, must contain `..` only at the start, and must not lead above the root, so
+    /// that no combination of extracted links can escape.
     RefuseEscaping,
 }
 
@@ -113,11 +113,11 @@ impl<'o> Extractor<'o> {
         /// Sets which symbolic links are created.
         links: LinkPolicy;
 
-        /// Sets limits on the sizes of files and on the bytes to write.
+        /// Sets limits on the sizes of files and on the number of bytes to write.
         limits: Limits;
 
-        /// Sets the only hash function that blobs may use, or `None` to allow all. Files with other
-        /// blobs fail.
+        /// Sets the only hash function that blobs may use, or `None` to allow all. A file with a
+        /// blob that uses another hash function fails.
         require_hash: Option<HashType>;
 
         /// Extracts only the entries that a function selects.

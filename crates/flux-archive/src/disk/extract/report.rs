@@ -19,7 +19,7 @@ pub struct ExtractReport {
     pub links: u64,
     /// The number of entries that were skipped because a file already exists.
     pub skipped: u64,
-    /// The size of the data of these files in bytes, not counting the holes that the archive
+    /// The number of bytes of data in the written files, not counting the holes that the archive
     /// describes.
     pub bytes: u64,
     /// The failed entries, sorted by path.

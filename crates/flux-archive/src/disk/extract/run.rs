@@ -121,8 +121,8 @@ impl Names {
 /// The result of creating the directories.
 #[derive(Default)]
 struct Made {
-    /// The indices of the directories whose permissions and times are still to be set, and these
-    /// permissions. Parents precede children.
+    /// The indices of the directories whose permissions and times are still to be set, each with
+    /// the permissions to set. Parents precede children.
     finish: Vec<(usize, u32)>,
     /// The indices in `finish`, as a set.
     ours: HashSet<usize>,
