@@ -1,6 +1,6 @@
-//! Writes files with arbitrary layouts, in which every parameter is 2 and no item is written, once
-//! as a stream and once at arbitrary offsets. Both files must be identical. Opening and extending
-//! them must be safe.
+//! Creates files from arbitrary layouts without writing any item, once as a stream and once at
+//! arbitrary offsets. Every parameter is 2. Both files must be identical. Opening and extending them
+//! must be safe.
 #![no_main]
 
 use dudley::write::{ExtendMode, Extension};

@@ -96,7 +96,8 @@ fn documentation() -> Outcome {
         .env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// `examples`: runs the examples of all crates, most of them on a golden file.
+/// `examples`: runs the examples of all crates except most of the benchmark programs. Many of the
+/// examples read golden files.
 pub(crate) fn examples(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let file = "crates/testdata/asdf/science.asdf";

@@ -22,13 +22,13 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[];
 /// Lines that refer to a module, each preceded by its file and line number.
 type Lines = Vec<String>;
 
-/// The modules of a crate, and for each of them the lines that refer to other modules.
+/// The modules of a crate, and for each module the lines that refer to other modules.
 #[derive(Debug, Default)]
 struct Graph {
     references: BTreeMap<String, BTreeMap<String, Lines>>,
 }
 
-/// `imports`: prints the graph of each crate. Fails if there is an unknown cycle.
+/// `imports`: prints the graph of each crate in [`CRATES`]. Fails if there is an unknown cycle.
 pub(crate) fn imports(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     for name in CRATES {
@@ -179,8 +179,8 @@ impl Graph {
         text
     }
 
-    /// Returns the shortest path from a module back to itself, or `None` if the module is in no
-    /// cycle.
+    /// Returns the shortest path from a module back to itself, or `None` if the module is not
+    /// part of a cycle.
     fn path_back<'g>(&'g self, start: &'g str) -> Option<Vec<&'g str>> {
         let mut seen = BTreeSet::new();
         let mut paths = vec![vec![start]];
@@ -262,7 +262,8 @@ impl<'t> Source<'t> {
         self.text.lines().nth(number - 1).unwrap_or_default().trim()
     }
 
-    /// Returns the offset of the end of each occurrence of a word.
+    /// Returns the end offset of each occurrence of `word`. Only the start of an occurrence must be
+    /// at a word boundary, so `word` usually ends with a space or `::`.
     pub(crate) fn after<'s>(&'s self, word: &'s str) -> impl Iterator<Item = usize> + 's {
         let is_start =
             |at: usize| !self.code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
@@ -297,8 +298,8 @@ impl<'t> Source<'t> {
         names
     }
 
-    /// Returns the first name of each path that starts at the crate root, with its line number.
-    /// `depth` is the nesting depth of the module's file.
+    /// Returns the name that follows the crate root in each path that starts there, with the line
+    /// number of the path. `depth` is the nesting depth of the module's file.
     fn references(&self, depth: usize) -> Vec<(String, usize)> {
         let nested = inline_modules(&self.code);
         let mut found = Vec::new();
@@ -332,12 +333,12 @@ pub(crate) fn identifier(text: &str) -> String {
     text.chars().take_while(|&c| c.is_alphanumeric() || c == '_').collect()
 }
 
-/// Returns the paths in a tree such as `a::{b, c::d as e}`. A name that is renamed is replaced by
-/// its new name. Text after the tree is ignored.
+/// Returns the paths in a tree such as `a::{b, c::d as e}`. If the tree renames an import, the new
+/// name replaces the last segment of the path. Text after the tree is ignored.
 pub(crate) fn paths(tree: &str) -> Vec<Vec<String>> {
     let mut rest = tree.trim_start();
     let mut path: Vec<String> = Vec::new();
-    // The length of the path at each brace that is still open.
+    // For each open brace, the number of path segments before it.
     let mut open: Vec<usize> = Vec::new();
     let mut found = Vec::new();
     loop {

@@ -1,5 +1,5 @@
-//! Automation of the workspace with `cargo xtask TASK`. Each task calls programs directly, without
-//! shell scripts, so it runs wherever cargo runs.
+//! Workspace automation, run as `cargo xtask TASK`. Each task calls programs directly, without shell
+//! scripts, so it runs wherever cargo runs.
 
 mod bench;
 mod ci;
@@ -34,7 +34,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "test",
         arguments: "",
-        about: "run all tests: units, properties, behaviour, documentation",
+        about: "run all tests: unit, property, behaviour, golden file and documentation tests",
         run: ci::test,
     },
     Task {
@@ -58,7 +58,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "interop",
         arguments: "[FORMAT]",
-        about: "read files written by the reference tools, and let them read ours (needs python3)",
+        about: "check that our programs and the reference tools read each other's files (needs python3)",
         run: python::interop,
     },
     Task {
@@ -88,25 +88,25 @@ const TASKS: &[Task] = &[
     Task {
         name: "examples",
         arguments: "",
-        about: "run the example programs of every crate",
+        about: "run the example programs of every crate, except most benchmarks",
         run: ci::examples,
     },
     Task {
         name: "imports",
         arguments: "",
-        about: "print the references between the modules of each crate",
+        about: "count the references between the modules of each library, and fail if modules import each other in a cycle",
         run: imports::imports,
     },
     Task {
         name: "msrv",
         arguments: "",
-        about: "check every crate with the minimum toolchain",
+        about: "check every crate in the workspace with the minimum toolchain",
         run: msrv::msrv,
     },
     Task {
         name: "python",
         arguments: "",
-        about: "build the wheel of the Python package, install and test it (needs Python 3.11 or later)",
+        about: "build, install and test the wheel of the Python package (needs Python 3.11 or later)",
         run: wheel::wheel,
     },
     Task {

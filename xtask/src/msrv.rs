@@ -17,8 +17,8 @@ const WITH_ZFP: [&str; 2] = ["scibin-dudley", "scibin"];
 const DUDLEY: &str = "scibin-dudley/gzip,scibin-dudley/hdf5,scibin-dudley/jpeg,scibin-dudley/mmap,\
     scibin-dudley/png,scibin-dudley/rayon,scibin-dudley/serde,scibin-dudley/write";
 
-/// `msrv`: checks every crate with the minimum toolchain. Checking takes half as long as building.
-/// Skips the check if that toolchain is not installed.
+/// `msrv`: checks every crate in the workspace with the minimum toolchain. Checking takes half as
+/// long as building. Skips the check if that toolchain is not installed.
 pub(crate) fn msrv(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let Some(mut cargo) = toolchain() else {
@@ -40,8 +40,8 @@ pub(crate) fn msrv(arguments: &[String]) -> Outcome {
         .env("CARGO_TARGET_DIR", &target))
 }
 
-/// Returns a command for `cargo` of the minimum version, from rustup or from the system, or `None`
-/// if neither has it.
+/// Returns a command that runs the minimum version of cargo, either from rustup, or from a folder on
+/// `PATH` or from `/usr/bin`. Returns `None` if that version is not installed.
 fn toolchain() -> Option<Command> {
     let is_wanted = |version: Option<String>| {
         version.is_some_and(|version| version.starts_with(&format!("cargo {VERSION}.")))

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_crate_root_stays_within_its_limit_of_names() {
+    fn every_crate_root_stays_within_its_limit_on_names() {
         for (name, limit) in LIMITS {
             let path = root().join("crates").join(name).join("src/lib.rs");
             let lib = fs::read_to_string(&path).unwrap();
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_root_with_too_many_names_is_rejected_with_a_list_of_them() {
+    fn a_crate_root_with_too_many_names_is_rejected_with_a_list_of_the_names() {
         let error = check("x", 1, "pub mod a;\npub use b::C;").unwrap_err();
         assert_eq!(
             error,

@@ -28,7 +28,7 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
 }
 
 /// Builds the program `scibin` and all examples, with the same features as the tests, so that
-/// nothing is compiled twice. Returns the folder of the program, which contains the folder
+/// nothing is compiled twice. Returns the folder that contains the program and the folder
 /// `examples`.
 pub(crate) fn build_programs() -> Result<PathBuf, String> {
     run(&mut cargo(&["build", "--workspace", "--all-features", "--bin", "scibin", "--examples"]))?;

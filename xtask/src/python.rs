@@ -129,8 +129,8 @@ const FORMATS: &[Format] = &[
     Format { name: "flux", interop: &[] },
 ];
 
-/// Returns the interpreter of the virtual environment of the reference tools, which is created on
-/// first use. Returns `None` if python3 is not installed.
+/// Returns the Python interpreter of the virtual environment that contains the reference tools.
+/// Creates the environment if necessary. Returns `None` if python3 is not installed.
 pub(crate) fn interpreter() -> Result<Option<PathBuf>, String> {
     let directory = root().join("target").join("python");
     let Some(python) = environment(&directory, PACKAGES)? else { return Ok(None) };
@@ -147,8 +147,9 @@ pub(crate) fn interpreter() -> Result<Option<PathBuf>, String> {
     Ok(Some(python))
 }
 
-/// Returns the interpreter of a virtual environment with the given packages. The environment is
-/// created again if the packages have changed. Returns `None` if python3 is not installed.
+/// Returns the Python interpreter of the virtual environment in a folder. Creates the environment,
+/// and installs the given packages in it, unless this was already done with the same packages.
+/// Returns `None` if python3 is not installed.
 pub(crate) fn environment(directory: &Path, packages: &[&str]) -> Result<Option<PathBuf>, String> {
     if output(program("python3").arg("--version")).is_none() {
         return Ok(None);
@@ -188,7 +189,8 @@ fn write(path: &Path, text: &str) -> Outcome {
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// `interop [FORMAT]`: reads files written by the reference tools, and lets them read ours.
+/// `interop [FORMAT]`: checks that our programs and the reference tools can read each other's
+/// files.
 pub(crate) fn interop(arguments: &[String]) -> Outcome {
     let formats = wanted(arguments)?;
     let Some(python) = interpreter()? else {

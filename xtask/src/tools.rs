@@ -35,7 +35,7 @@ pub(crate) fn deny(arguments: &[String]) -> Outcome {
     let Some(path) = search_path("deny")? else { return skip("python3 is not installed") };
     run(cargo(&["deny", "check", "bans", "licenses", "sources"]).env("PATH", &path))?;
     if output(cargo(&["deny", "fetch", "db"]).env("PATH", &path)).is_none() {
-        eprintln!("skipped: the database of vulnerabilities cannot be fetched");
+        eprintln!("skipped: the vulnerability database cannot be fetched");
         return Ok(());
     }
     run(cargo(&["deny", "check", "advisories"]).env("PATH", &path))

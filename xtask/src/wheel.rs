@@ -55,8 +55,8 @@ pub(crate) fn wheel(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Returns the versions of Python that are installed, recent enough and have `venv`, each with its
-/// interpreter, from the oldest to the newest.
+/// Returns the installed versions of Python that are recent enough and have the module `venv`, each
+/// with its interpreter, from the oldest to the newest.
 fn interpreters() -> Vec<(String, PathBuf)> {
     let ask = "import sys, venv, ensurepip; print(*sys.version_info[:2], sys.executable)";
     let mut found: Vec<((u32, u32), PathBuf)> = Vec::new();
@@ -106,7 +106,7 @@ fn check_wheel(wheel: &Path) -> Outcome {
     let is_old_linux = !cfg!(target_os = "linux") || name.contains("manylinux2014");
     if !name.contains(TAG) || !is_old_linux {
         return Err(format!(
-            "the wheel {name} has the wrong tag: expected {TAG}, and on Linux manylinux2014"
+            "the wheel {name} has the wrong tag: expected {TAG} (and also manylinux2014 on Linux)"
         ));
     }
     let size = std::fs::metadata(wheel).map_err(|error| error.to_string())?.len();
@@ -128,8 +128,8 @@ fn test(python: &Path) -> Outcome {
     Ok(())
 }
 
-/// Returns a command that runs a Python module in the folder of the package. The folder of the
-/// interpreter is first on the path, because maturin looks for Zig there.
+/// Returns a command that runs a Python module in the folder of the package. The folder that
+/// contains the interpreter is first on `PATH`, because maturin looks for Zig there.
 fn in_package(python: &Path, arguments: &[&str]) -> Command {
     let programs = python.parent().map(Path::to_path_buf);
     let path = std::env::var_os("PATH").unwrap_or_default();

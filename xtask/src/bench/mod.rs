@@ -37,9 +37,10 @@ const BENCHES: &[Bench] = &[
     Bench { name: "flux-archive", programs: &[("scibin-flux-archive", "flux_tasks")], peer: None },
 ];
 
-/// `bench [FORMAT] [--quick | --check]`: runs the benchmark of one format or of all. `--quick` uses
-/// small files and few repetitions, just to check that the benchmark runs. `--check` fails if a
-/// ratio is more than a tenth below its floor. Without arguments, writes `BENCHMARKS.md`.
+/// `bench [FORMAT] [--quick | --check]`: runs the benchmark of one format or of all formats.
+/// `--quick` uses small files and few repetitions, just to check that the benchmark runs. `--check`
+/// fails if a ratio is more than a tenth below its floor. Without arguments, writes
+/// `BENCHMARKS.md`.
 pub(crate) fn bench(arguments: &[String]) -> Outcome {
     let (quick, rest) = take_flag(arguments, "--quick");
     let (check, rest) = take_flag(&rest, "--check");
@@ -119,7 +120,7 @@ fn build(package: &str, example: &str) -> Result<PathBuf, String> {
     Ok(root().join("target/release/examples").join(example))
 }
 
-/// Builds a program of a separate workspace in release mode and returns its path.
+/// Builds a program in a separate workspace in release mode and returns its path.
 fn build_peer(folder: &str, name: &str) -> Result<PathBuf, String> {
     let target = root().join("target/bench/peer");
     let manifest = root().join(folder).join("Cargo.toml");

@@ -1,4 +1,4 @@
-//! The ratios of all benchmarks: reading, checking and printing them.
+//! Reading and checking the ratios of all benchmarks, and writing them to `BENCHMARKS.md`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::{env, fs, thread};
 use crate::Outcome;
 use crate::process::{output, program, root};
 
-/// The document with the ratios.
+/// The path of the document that lists the ratios.
 const DOCUMENT: &str = "BENCHMARKS.md";
 
 /// A ratio must reach this fraction of its floor. The fraction is below 1, because measurements
@@ -22,7 +22,7 @@ pub(super) struct Ratio {
     peer: String,
     /// The time of the peer divided by our time.
     value: f64,
-    /// The floor of the ratio, or `None` if there is none.
+    /// The floor of the ratio, or `None` if the ratio has no floor.
     floor: Option<f64>,
     /// Our peak memory in MiB, if it was measured.
     peak: Option<f64>,
@@ -65,7 +65,7 @@ pub(super) fn check(ratios: &[Ratio]) -> Outcome {
         let floor = floor.unwrap_or_default();
         let _ = write!(
             missed,
-            "\n{format}: {work}: the ratio to {peer} is {value:.2}, expected {floor:.2}"
+            "\n{format}: {work}: the ratio to {peer} is {value:.2}, but the floor is {floor:.2}"
         );
     }
     if missed.is_empty() { Ok(()) } else { Err(format!("ratios below their floors:{missed}")) }
@@ -130,7 +130,7 @@ mod tests {
     fn a_ratio_more_than_a_tenth_below_its_floor_fails_the_check() {
         assert_eq!(check(&ratios()[1..]), Ok(()));
         let message = "ratios below their floors:\nasdf: read 1 GiB: the ratio to Python is 1.50, \
-                       expected 2.00";
+                       but the floor is 2.00";
         assert_eq!(check(&ratios()), Err(message.to_owned()));
     }
 

@@ -138,8 +138,8 @@ fn build() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// Returns the compiler flags that shorten the paths in panic messages. Otherwise, they take several kilobytes of the
-/// module, and name folders of this machine.
+/// Returns the compiler flags that shorten the paths in panic messages. The full paths would take up several kilobytes
+/// of the module, and reveal the names of folders on this machine.
 fn short_paths() -> String {
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let home = folder("CARGO_HOME").or_else(|| Some(folder("HOME")?.join(".cargo")));
@@ -148,7 +148,7 @@ fn short_paths() -> String {
     [Some(root()), packages].into_iter().flatten().map(flag).collect::<Vec<_>>().join("\x1f")
 }
 
-/// Returns the path of the program `wasm-bindgen`, which is installed on first use.
+/// Returns the path of the program `wasm-bindgen`. Installs the program if necessary.
 fn bindgen(tools: &Path) -> Result<PathBuf, String> {
     let folder = tools.join(format!("wasm-bindgen-{WASM_BINDGEN}"));
     let path = folder.join("bin/wasm-bindgen").with_extension(std::env::consts::EXE_EXTENSION);
@@ -170,7 +170,7 @@ fn bindgen(tools: &Path) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Returns the folder of the npm packages, which are installed on first use.
+/// Returns the folder that contains the npm packages. Installs the packages if necessary.
 fn node(tools: &Path) -> Result<PathBuf, String> {
     let folder = tools.join("node");
     let stamp = folder.join("packages");

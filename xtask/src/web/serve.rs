@@ -1,4 +1,4 @@
-//! A server for the page on this computer, with the headers that a public server should send too.
+//! A local server for the web page. It sends the headers that a public server should send too.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
