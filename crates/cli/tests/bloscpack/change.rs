@@ -229,7 +229,7 @@ fn readers_see_the_data_from_before_a_killed_append() {
     folder.write("other.blp.undo-journal", &journal);
     let output = folder.run(&["bloscpack", "cat", "other.blp"]);
     assert_eq!((status(&output), output.stdout.len()), (1, 0));
-    assert!(stderr(&output).contains("belongs to another file: remove it"), "{output:?}");
+    assert!(stderr(&output).contains("belongs to another file: remove the journal"), "{output:?}");
     folder.write("other.blp.undo-journal", &journal[..100]);
     let output = folder.done(&["bloscpack", "cat", "other.blp"]);
     assert_eq!(output.stdout, folder.read("m.json"));
