@@ -59,7 +59,7 @@ fn new_writes_structured_arrays_and_put_replaces_their_members() {
 
     folder.write("id.npy", npy("<i4", &[2], &[9, 0, 0, 0, 10, 0, 0, 0]));
     let output = folder.done(&["dudley", "put", "p.bdud", "/p.id", "id.npy"]);
-    assert_eq!(stdout(&output), "p.bdud: 16 bytes at 16 replaced\n");
+    assert_eq!(stdout(&output), "p.bdud: replaced 16 bytes at address 16\n");
     assert_eq!((get("/p.id").as_str(), get("/p.pos").as_str()), ("9 10\n", "0.5 1.0\n1.5 3.0\n"));
     folder.write("id.npy", npy("<i4", &[1], &[9, 0, 0, 0]));
     let output = folder.run(&["dudley", "put", "p.bdud", "/p.id", "id.npy"]);

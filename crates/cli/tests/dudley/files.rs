@@ -190,7 +190,7 @@ fn extract_layout_returns_the_original_text() {
     folder.write("run.bd", &without);
     let output = folder.run(&["dudley", "extract-layout", "run.bd"]);
     assert_eq!(status(&output), 2);
-    assert!(stderr(&output).contains("in another file"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("has no appended layout"), "{}", stderr(&output));
 }
 
 #[test]

@@ -268,7 +268,7 @@ fn damaged_headers_are_rejected_with_their_offset() {
         ),
         (
             head().list(VARIABLE, 1).variable("v", &[1], 12, 0).bytes,
-            "expected a type from 1 to 11, found 12",
+            "expected a type number from 1 to 11, found 12",
         ),
         (
             head().list(VARIABLE, 2).variable("v", &[1], 4, 0).variable("v", &[1], 4, 0).bytes,
