@@ -20,7 +20,7 @@ use bytes::Bytes;
 use rayon::prelude::*;
 
 use super::decoder::{Decoder, zeroed};
-use super::{Codec, Compression, Failure};
+use super::{Compression, Failure};
 use crate::error::{Error, Result};
 
 /// Size in bytes of the pieces in which uncompressed data is read.
@@ -34,7 +34,7 @@ const BATCH: usize = 12 << 20;
 pub(crate) type Sink<'s> = dyn FnMut(&[u8]) -> Result<()> + 's;
 
 /// A function that compresses the data from a source and passes the stored bytes to a sink.
-pub(super) type Encode = fn(&mut dyn Source, Parameters, &mut Sink<'_>) -> Result<()>;
+type Encode = fn(&mut dyn Source, Parameters, &mut Sink<'_>) -> Result<()>;
 
 /// Compresses the data from a source, and passes the stored bytes to `sink`. `itemsize` is the size
 /// of an array element in bytes.
@@ -44,15 +44,24 @@ pub(crate) fn encode(
     itemsize: u64,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
-    if compression == Compression::None {
-        return source.pieces(sink);
-    }
-    let codec = Codec::find(compression.code());
-    let codec = codec.map_err(|error| Error::unwritable(error.to_string()))?;
-    let encode = match compression {
+    let encode: Encode = match compression {
+        Compression::None => return source.pieces(sink),
+        Compression::Zlib(_) => super::zlib::encode,
+        Compression::Bzip2(_) => super::bzp2::encode,
+        Compression::Lz4 => super::lz4::encode,
+        #[cfg(feature = "lz4f")]
+        Compression::Lz4Frame => super::lz4f::encode,
+        #[cfg(feature = "zstd")]
+        Compression::Zstd(_) => super::zstd::encode,
+        #[cfg(feature = "blsc")]
+        Compression::Blosc(_) => super::blsc::encode,
         #[cfg(feature = "blsc")]
         Compression::BloscChunked(_) => super::blsc::encode_chunks,
-        _ => codec.encode,
+        #[cfg(not(all(feature = "lz4f", feature = "zstd", feature = "blsc")))]
+        _ => {
+            let error = super::unsupported(compression.code());
+            return Err(Error::unwritable(error.to_string()));
+        }
     };
     let level = compression.level().unwrap_or(0);
     encode(source, Parameters { level, itemsize }, sink)

@@ -47,7 +47,6 @@ use chunks::ChunkedData;
 pub use compression::{Compression, ParseCompressionError};
 pub(crate) use decoder::Decoder;
 use decoder::FramedDecoder;
-use encode::Encode;
 use stream::{Format, Streams};
 
 /// The format version of Blosc-1. It is the first byte of every buffer.
@@ -106,7 +105,9 @@ impl From<binio::Error> for Failure {
     }
 }
 
-/// A compression that this build can decode and encode.
+/// How this build decodes a compression.
+///
+/// The encoders are not in this table, so that the linker can drop them from programs that only read.
 struct Codec {
     code: [u8; 4],
     framing: Framing,
@@ -114,7 +115,6 @@ struct Codec {
     /// and a plausible factor for formats without a maximum. It only determines the initial size of
     /// a buffer; larger data is accepted.
     expansion: u64,
-    encode: Encode,
 }
 
 /// The framing of the stored bytes.
@@ -129,53 +129,38 @@ enum Framing {
 }
 
 static CODECS: &[Codec] = &[
-    Codec {
-        code: *b"zlib",
-        framing: Framing::Stream(&zlib::Zlib),
-        expansion: 1032,
-        encode: zlib::encode,
-    },
-    Codec {
-        code: *b"bzp2",
-        framing: Framing::Stream(&bzp2::Bzip2),
-        expansion: 16,
-        encode: bzp2::encode,
-    },
-    Codec { code: *b"lz4\0", framing: Framing::Lz4, expansion: 255, encode: lz4::encode },
+    Codec { code: *b"zlib", framing: Framing::Stream(&zlib::Zlib), expansion: 1032 },
+    Codec { code: *b"bzp2", framing: Framing::Stream(&bzp2::Bzip2), expansion: 16 },
+    Codec { code: *b"lz4\0", framing: Framing::Lz4, expansion: 255 },
     #[cfg(feature = "lz4f")]
-    Codec {
-        code: *b"lz4f",
-        framing: Framing::Stream(&lz4f::Lz4Frame),
-        expansion: 255,
-        encode: lz4f::encode,
-    },
+    Codec { code: *b"lz4f", framing: Framing::Stream(&lz4f::Lz4Frame), expansion: 255 },
     #[cfg(feature = "zstd")]
-    Codec {
-        code: *b"zstd",
-        framing: Framing::Stream(&zstd::Zstd),
-        expansion: 16,
-        encode: zstd::encode,
-    },
+    Codec { code: *b"zstd", framing: Framing::Stream(&zstd::Zstd), expansion: 16 },
     #[cfg(feature = "blsc")]
-    Codec { code: *b"blsc", framing: Framing::Blosc, expansion: 16, encode: blsc::encode },
+    Codec { code: *b"blsc", framing: Framing::Blosc, expansion: 16 },
 ];
 
 /// The codes that require a feature of the same name.
 const FEATURES: [&str; 3] = ["lz4f", "zstd", "blsc"];
 
 impl Codec {
-    /// Finds the codec for a code. If the code requires a feature that this build lacks, the error
-    /// names the feature.
+    /// Finds the codec for a code.
     fn find(code: [u8; 4]) -> Result<&'static Self, CodecError> {
         let codec = CODECS.iter().find(|codec| codec.code == code);
-        codec.ok_or_else(|| match FEATURES.iter().find(|name| *name.as_bytes() == code) {
-            Some(name) => CodecError::FeatureMissing(name),
-            None => CodecError::UnknownCompression,
-        })
+        codec.ok_or_else(|| unsupported(code))
     }
 
     fn is_chunked(&self) -> bool {
         !matches!(self.framing, Framing::Stream(_))
+    }
+}
+
+/// Returns the error for a code that this build does not support. If the code requires a feature,
+/// the error names the feature.
+fn unsupported(code: [u8; 4]) -> CodecError {
+    match FEATURES.iter().find(|name| *name.as_bytes() == code) {
+        Some(name) => CodecError::FeatureMissing(name),
+        None => CodecError::UnknownCompression,
     }
 }
 
