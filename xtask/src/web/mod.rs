@@ -20,7 +20,7 @@ const WASM_BINDGEN: &str = "0.2.130";
 const NPM: &[&str] = &["binaryen@132.0.0", "playwright-core@1.65.1"];
 
 /// Maximum size of the WebAssembly module in bytes.
-const MAX_SIZE: u64 = 1_650_000;
+const MAX_SIZE: u64 = 1_500_000;
 
 /// The address at which `--serve` serves the page.
 const ADDRESS: &str = "127.0.0.1:8017";
@@ -118,7 +118,7 @@ fn build() -> Result<PathBuf, String> {
         "--manifest-path",
         "crates/web/Cargo.toml",
     ])
-    .env("CARGO_ENCODED_RUSTFLAGS", short_paths()))?;
+    .env("CARGO_ENCODED_RUSTFLAGS", flags()))?;
     let _ = fs::remove_dir_all(&folder);
     run(program(bindgen)
         .args(["--target", "web", "--no-typescript", "--out-dir"])
@@ -138,14 +138,17 @@ fn build() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// Returns the compiler flags that shorten the paths in panic messages. The full paths would take up several kilobytes
-/// of the module, and reveal the names of folders on this machine.
-fn short_paths() -> String {
+/// Returns compiler flags that make the module smaller. They select the compact implementation of SHA-2, and shorten
+/// the paths in panic messages. The full paths would take up several kilobytes of the module, and reveal the names of
+/// folders on this machine.
+fn flags() -> String {
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let home = folder("CARGO_HOME").or_else(|| Some(folder("HOME")?.join(".cargo")));
     let packages = home.map(|home| home.join("registry/src"));
-    let flag = |folder: PathBuf| format!("--remap-path-prefix={}=", folder.display());
-    [Some(root()), packages].into_iter().flatten().map(flag).collect::<Vec<_>>().join("\x1f")
+    let short = |folder: PathBuf| format!("--remap-path-prefix={}=", folder.display());
+    let paths = [Some(root()), packages].into_iter().flatten().map(short);
+    let compact = "--cfg=sha2_backend_soft=\"compact\"".to_owned();
+    paths.chain([compact]).collect::<Vec<_>>().join("\x1f")
 }
 
 /// Returns the path of the program `wasm-bindgen`. Installs the program if necessary.

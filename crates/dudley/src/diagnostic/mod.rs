@@ -2,6 +2,7 @@
 //! layout.
 
 mod code;
+#[cfg(feature = "render")]
 mod render;
 
 use std::fmt;
@@ -16,7 +17,7 @@ use crate::source::{Source, Span};
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 /// The diagnostics of a layout that has at least one error, in source order. `Display` shows them with
-/// excerpts of the source.
+/// excerpts of the source, or on one line each without the feature `render`.
 ///
 /// ```
 /// let error = dudley::Layout::parse("x = f8\nx = i4").unwrap_err();
@@ -56,6 +57,7 @@ impl Diagnostics {
     }
 
     /// Renders all diagnostics with excerpts of the text. If `color` is set, adds colours for a terminal.
+    #[cfg(feature = "render")]
     pub fn render(&self, color: bool) -> String {
         let shown: Vec<String> =
             self.iter().map(|diagnostic| self.source.render(diagnostic, color)).collect();
@@ -74,7 +76,10 @@ impl<'a> IntoIterator for &'a Diagnostics {
 
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.render(false))
+        #[cfg(feature = "render")]
+        return f.write_str(&self.render(false));
+        #[cfg(not(feature = "render"))]
+        self.iter().try_for_each(|diagnostic| writeln!(f, "{diagnostic}"))
     }
 }
 

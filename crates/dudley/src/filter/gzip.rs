@@ -3,6 +3,7 @@
 use std::io::{self, BufReader, Write};
 
 use super::registry::{Compress, Declared, FilterError};
+#[cfg(feature = "write")]
 use crate::layout::Argument;
 
 /// Number of decoded bytes to write at a time.
@@ -11,6 +12,7 @@ const PIECE: usize = 1 << 16;
 pub(super) struct Gzip;
 
 /// Returns the compression level. If the argument is -1 or missing, this is 9.
+#[cfg(feature = "write")]
 fn level(declared: &Declared<'_>) -> Result<flate2::Compression, FilterError> {
     let level = match declared.arguments {
         [] | [Argument::Integer(-1)] => 9,
@@ -28,6 +30,7 @@ impl Compress for Gzip {
         "gzip"
     }
 
+    #[cfg(feature = "write")]
     fn encode(&self, declared: &Declared<'_>, elements: &[u8]) -> Result<Vec<u8>, FilterError> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), level(declared)?);
         encoder.write_all(elements)?;

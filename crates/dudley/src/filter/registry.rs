@@ -104,12 +104,17 @@ pub trait Compress: Send + Sync {
         Ok(())
     }
 
-    /// Returns the compressed elements. `elements` contains at least one element, in C order.
+    /// Returns the compressed elements. `elements` contains at least one element, in C order. A filter
+    /// that only reads does not implement this method.
     ///
     /// # Errors
     ///
-    /// Fails if the codec rejects the elements, for example because an image is larger than its format allows.
-    fn encode(&self, declared: &Declared<'_>, elements: &[u8]) -> Result<Vec<u8>, FilterError>;
+    /// Fails if the codec rejects the elements, for example because an image is larger than its format allows,
+    /// or if the filter only reads.
+    fn encode(&self, declared: &Declared<'_>, elements: &[u8]) -> Result<Vec<u8>, FilterError> {
+        let _ = (declared, elements);
+        Err(FilterError::new("this filter can only read"))
+    }
 
     /// Decompresses stored bytes, and writes the elements to `out`, which accepts no more bytes than declared.
     ///
