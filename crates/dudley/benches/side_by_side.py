@@ -395,6 +395,7 @@ def numpy_write(path, size):
     data = np.ones(int(size) // 8)
 
     def run():
+        pathlib.Path(path).unlink(missing_ok=True)
         with open(path, "wb") as file:
             data.tofile(file)
             os.fsync(file.fileno())
