@@ -32,8 +32,9 @@ import time
 
 MIB = 1 << 20
 LEVELS = {"blosclz": 7, "lz4": 5, "zlib": 1, "zstd": 1}
-# The floors for packing, for unpacking, and for the gain from a second thread.
-PACK, UNPACK, SCALING = 1.4, 1.7, 1.6
+# The floors for packing and for unpacking relative to the reference, for both relative to the C library, and for the
+# gain from a second thread. The C library neither reads files nor computes digests.
+PACK, UNPACK, RAW, SCALING = 1, 1.1, 0.7, 1.7
 
 # Kind of data, codec, chunk size in KiB, size of the data in MiB, and number of rounds. Most tasks with a floor
 # use 1 GiB of data, and the others use 256 MiB.
@@ -269,7 +270,7 @@ class Bench:
     def row(self, name, reference, raw, ours, two, floor, scaling):
         (wall, cpu, peak), (wall2, _, _) = ours, two
         gain = wall / wall2
-        raw_wall, raw_ratio = (f"{raw[0]:.3f}", f"{raw[1] / max(cpu, 1e-9):.2f}") if raw else ("", "")
+        raw_wall, raw_shown = (f"{raw[0]:.3f}", f"{raw[1] / max(cpu, 1e-9):.2f}") if raw else ("", "")
         their_wall, ratios, their_peak, verdicts = "", "", "", []
         if reference:
             ratio, cpu_ratio = reference[0] / wall, reference[1] / max(cpu, 1e-9)
@@ -277,12 +278,16 @@ class Bench:
             verdicts.append(self.floor(name, min(ratio, cpu_ratio), floor))
             self.record(name, "Python", min(ratio, cpu_ratio), floor, peak / MIB)
         if raw:
-            self.record(name, "C library, CPU", raw[1] / max(cpu, 1e-9))
+            # The C library only copies random data.
+            raw_floor = RAW if floor and "random" not in name else None
+            raw_ratio = raw[1] / max(cpu, 1e-9)
+            self.record(name, "C library, CPU", raw_ratio, raw_floor)
+            verdicts.append(f"raw {verdict}" if (verdict := self.floor(f"{name} raw", raw_ratio, raw_floor)) else "")
         self.record(name, "ours on one thread", gain, scaling)
         if second := self.floor(f"{name} x2", gain, scaling):
             verdicts.append(f"x2 {second}")
         print(
-            f"{name:<48}{their_wall:>8}{raw_wall:>8}{wall:>8.3f}{wall2:>8.3f}  {ratios:>12}{gain:>6.2f}{raw_ratio:>6}"
+            f"{name:<48}{their_wall:>8}{raw_wall:>8}{wall:>8.3f}{wall2:>8.3f}  {ratios:>12}{gain:>6.2f}{raw_shown:>6}"
             f"  {their_peak:>7}{peak / MIB:>7.0f}  {', '.join(filter(None, verdicts))}",
             flush=True,
         )
@@ -389,7 +394,7 @@ class Bench:
             print(f"{name:<48}{peaks[0]:>8.1f}{peaks[1]:>8.1f}  <= {bound}{' MISSED' if max(peaks) > bound else ''}", flush=True)
 
     def verifying(self):
-        print(f"\nverifying the digests of a file, against the digest alone over as many bytes (GB/s of stored bytes, one thread)\n{'':<48}{'zlib':>8}{'simd':>8}{'verify':>8}  {'ratio':>6}  floor")
+        print(f"\nverifying the digests of a file, against zlib's digest of as many bytes in memory (GB/s of stored bytes, one thread)\n{'':<48}{'zlib':>8}{'simd':>8}{'verify':>8}  {'ratio':>6}  floor")
         packed, _, target = self.written()
         common = {"codec": "lz4", "size": self.size(1024)}
         measure(self.reference("pack_array", self.directory / "noisy.bin", packed, **common))
@@ -400,9 +405,9 @@ class Bench:
         }, 5)
         stored = packed.stat().st_size
         speed = {side: stored / result[side][0] / 1e9 for side in result}
-        ratio = speed["verify"] / speed["simd"]
-        self.record("verify", "the digest alone", ratio, 0.9)
-        print(f"{'verify':<48}{speed['zlib']:>8.2f}{speed['simd']:>8.2f}{speed['verify']:>8.2f}  {ratio:>6.2f}  {self.floor('verify', ratio, 0.9)}", flush=True)
+        ratio = speed["verify"] / speed["zlib"]
+        self.record("verify", "zlib's digest in memory", ratio, 1)
+        print(f"{'verify':<48}{speed['zlib']:>8.2f}{speed['simd']:>8.2f}{speed['verify']:>8.2f}  {ratio:>6.2f}  {self.floor('verify', ratio, 1)}", flush=True)
 
 
 def buffer(source, target, codec, typesize):

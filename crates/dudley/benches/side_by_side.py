@@ -41,13 +41,13 @@ import time
 # ratio of the time per item in a text of a million items to that in the cheapest text, and the speed relative to
 # h5py. The cheapest text fits into the caches and into memory that the process already has, but a million items do
 # not.
-SYNTAX, PARSE, RESOLVE, LINEAR, LOCATE = 150, 40, 22.5, 1.5, 200
+SYNTAX, PARSE, RESOLVE, LINEAR, LOCATE = 150, 40, 22.5, 2, 200
 
 # Floors for compiled layouts: the times in ms to open one and to locate a single array or all of 100,000 arrays, and
 # the speed relative to h5py. For families: the speed relative to h5py, npz and numpy by hand. For copies: the speed
 # relative to numpy. For writes: the speed relative to numpy's `tofile`, and the memory relative to the data. For
 # reads: the speed relative to numpy's `fromfile` and to h5py.
-INDEX_MS, ALL_MS, INDEX, FAMILY_H5PY, FAMILY_NPZ, FAMILY_NUMPY, COPY = 0.1, 25, 1, 100, 20, 0.5, 0.9
+INDEX_MS, ALL_MS, INDEX, FAMILY_H5PY, FAMILY_NPZ, FAMILY_NUMPY, COPY = 0.1, 25, 1, 60, 20, 0.5, 0.9
 WRITE, WRITE_PEAK = 0.9, 1.1
 READ = {"numpy": 0.85, "h5py": 1}
 
