@@ -24,8 +24,8 @@ use super::chunks::{Chunked, Lengths};
 use super::encode::{Parameters, Sink, Source, encoder_error, pipeline};
 use crate::error::{CodecError, Result};
 
-/// The first bytes of an LZ4 frame, which is a different format. If they were the length of a
-/// chunk, the chunk would have 69 MB.
+/// The first bytes of an LZ4 frame, which is a different format. Interpreted as the length of a chunk,
+/// they would mean 69 MB.
 pub(super) const FRAME_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
 /// Number of bytes in a chunk before the LZ4 block.

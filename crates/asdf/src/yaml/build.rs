@@ -141,8 +141,8 @@ struct Builder<'a, 't> {
     tags_len: u64,
     /// Number of records and elements so far.
     nodes: u64,
-    /// Diagnostics about nodes, each as the index of the diagnostic and the id of the node. Their
-    /// lengths and pointers are added when the document is complete.
+    /// Pairs of the index of a diagnostic and the id of the node it concerns. The lengths and pointers
+    /// of these diagnostics are filled in when the document is complete.
     reported: Vec<(usize, u32)>,
     document: Document,
 }

@@ -316,8 +316,8 @@ mod tests {
 
     #[test]
     fn the_header_is_padded_with_at_least_one_space_and_with_space_for_a_growing_axis() {
-        // numpy 2 writes headers of these lengths for records with one field, whose name has this
-        // many letters.
+        // The header lengths come from numpy 2. Each case is a record with one field, whose name is
+        // `letters` characters long.
         let cases = [(31, &[1_u64][..], 128), (32, &[1], 192), (53, &[], 128), (54, &[], 192)];
         for (letters, shape, len) in cases {
             let descr = format!("[('{}', '<i4')]", "x".repeat(letters));

@@ -1,4 +1,4 @@
-//! Drawing an array of any format by interpreting the `.npy` file that the format writes.
+//! Drawing arrays of any container format, by interpreting them as they are written to a `.npy` file.
 
 use std::io::{self, Write};
 

@@ -437,7 +437,8 @@ impl Journal {
         saved.sort_by_key(|(range, _)| range.start);
         if !is_whole || saved.windows(2).any(|pair| pair[0].0.end > pair[1].0.start) {
             return Err(Error::invalid(
-                "the ranges in the journal overlap, exceed the file, or do not match its length",
+                "the ranges in the journal overlap, extend past the end of the file, or do not match \
+                 the length of the journal",
             ));
         }
         let ranges = saved.iter().map(|(range, _)| range.clone()).collect();

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::diagnostic::Code;
 use crate::place::scope::{Result, Trouble};
 
-/// Maximum number of products in a sum. Longer sums become terms.
+/// Maximum number of products in a sum. A longer sum is replaced by a term.
 const MAX_PRODUCTS: usize = 12;
 
 /// Maximum number of terms that one function computes. A term that needs more gets its own function.

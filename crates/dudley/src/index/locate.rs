@@ -54,7 +54,7 @@ pub(super) fn locate(
     })
 }
 
-/// Calls `visit` with each path whose location is known, in sorted order. Returns the number of
+/// Calls `visit` with each path that [`locate`] would find, in sorted order. Returns the number of
 /// other paths in the index.
 pub(super) fn for_each(
     compiled: &CompiledLayout,

@@ -91,8 +91,8 @@ const TABLE: [([&str; 2], Kind, u8); 19] = [
     (["<U4", ">U4"], Kind::Unicode, 4),
 ];
 
-/// The indices of the types in `TABLE`, by the first two characters of their names. Comparing a name with all
-/// types in turn would take a fifth of the time for checking a layout.
+/// The indices of the types in `TABLE`, by the first two characters of their names. Comparing a name with
+/// each type in turn would account for a fifth of the time spent checking a layout.
 const BY_START: [u8; 1024] = {
     let mut numbers = [0; 1024];
     let mut number = 0;

@@ -51,7 +51,7 @@ pub(super) struct Undone {
     pub(super) source: Arc<dyn ReadAt>,
     /// A note about the conversion, if one was undone.
     pub(super) note: Option<Diagnostic>,
-    /// The blocks whose line ends are still converted, by offset in `source`.
+    /// The blocks whose line-ending conversion could not be undone: the offset in `source`, and the error.
     pub(super) damaged: Vec<(u64, BlockError)>,
 }
 
