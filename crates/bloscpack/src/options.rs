@@ -28,12 +28,12 @@ pub enum Verify {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChunkOrder {
-    /// Neither of the two orders. The file is rejected, because the order of its data is ambiguous.
+    /// Reject such a file, because the order of its data is ambiguous.
     #[default]
     Unambiguous,
-    /// The order of the offsets, as specified in the first description of the format.
+    /// Use the order of the offsets, as specified in the first description of the format.
     Offsets,
-    /// The order of the chunks in the file, in which the original program reads them.
+    /// Use the order of the chunks in the file, in which the original program reads them.
     File,
 }
 

@@ -458,7 +458,7 @@ fn info_shows_the_data_despite_many_software_entries() {
     let is_node = |line: &&str| !line.ends_with("more)") && !line.ends_with("shows all)");
     let shown = outline.filter(is_node).count();
     assert_eq!(shown, 40, "{text}");
-    // There are 6 + 60 + 60 nodes and the 2 items of `pairs`, of which 40 are shown.
+    // The outline has 6 + 60 + 60 nodes plus the 2 items of `pairs`, 128 in total, but shows only 40.
     assert!(text.contains("... (88 more nodes; `scibin asdf tree` shows all)"), "{text}");
     let arrays = &json_of(&folder.done(&["info", "--json", "a.asdf"]))["arrays"];
     assert_eq!(

@@ -131,7 +131,7 @@ impl ReadAt for Source {
         if self.is_remote { URL_GAP } else { FILE_GAP }
     }
 
-    /// Returns 4 MiB, which is the total size of all cached pages.
+    /// Returns 4 MiB, the capacity of the page cache of a file.
     fn preferred_piece(&self) -> usize {
         4 << 20
     }

@@ -16,9 +16,9 @@ struct Bench {
     /// Our programs, each as a package and an example. The names of the examples are unique,
     /// because all examples are built into the same folder.
     programs: &'static [(&'static str, &'static str)],
-    /// The folder and the name of a program that runs other readers. The benchmark receives its
-    /// path after the paths of our programs. The program has its own workspace, so that the other
-    /// readers are not among our dependencies.
+    /// The folder and name of a program that runs third-party readers. The benchmark script receives
+    /// the path of this program after the paths of ours. The program has its own workspace, to keep
+    /// the third-party readers out of our dependencies.
     peer: Option<(&'static str, &'static str)>,
 }
 

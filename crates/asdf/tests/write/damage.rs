@@ -266,7 +266,7 @@ fn without_checksums() -> Vec<u8> {
 }
 
 #[test]
-fn repair_undoes_no_line_end_conversion_suggested_only_by_a_wrong_index() {
+fn repair_does_not_undo_a_line_ending_conversion_that_only_a_wrong_index_suggests() {
     let good = without_checksums();
     let file = Asdf::from_bytes(good.clone()).unwrap();
     let second = file.blocks().get(1).unwrap().offset();

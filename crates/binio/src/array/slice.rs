@@ -190,8 +190,8 @@ impl Slice {
             Err(nom::Err::Error(error) | nom::Err::Failure(error)) => {
                 let column = text.len() - error.input.len() + 1;
                 Err(invalid(format!(
-                    "{text:?} at character {column}: expected start:stop:step or an index on each \
-                     axis, with 64-bit numbers and no step of 0"
+                    "{text:?} at byte {column}: expected an index, start:stop:step with a nonzero \
+                     step, `...` or `None`, separated by commas; numbers must fit into 64 bits"
                 )))
             }
             Err(nom::Err::Incomplete(_)) => Err(invalid(format!("{text:?} is incomplete"))),

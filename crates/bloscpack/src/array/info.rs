@@ -45,7 +45,8 @@ impl ArrayInfo {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::ShapeMismatch`] if there are more than 64 dimensions or the array has 2⁶³ bytes or
-    /// more, and with [`ErrorKind::InvalidDtype`] if the fields of a record overlap.
+    /// more, and with [`ErrorKind::InvalidDtype`] if the fields of a record overlap or are not in
+    /// the order of their offsets.
     pub fn new(dtype: Datatype, shape: Vec<u64>, order: Order) -> Result<Self> {
         Ok(Self(Header::new(dtype, order, shape)?))
     }

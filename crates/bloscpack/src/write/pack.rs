@@ -52,7 +52,7 @@ pub fn pack_slice<W: Write + Seek + Send>(
     pack(data.len() as u64, store, sink, options, progress)
 }
 
-/// Packs bytes to memory.
+/// Packs bytes into a vector.
 ///
 /// ```
 /// use bloscpack::{WriteOptions, pack_to_vec};

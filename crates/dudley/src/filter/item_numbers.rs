@@ -25,9 +25,7 @@ impl Reference for ItemNumbers {
         let found = usize::try_from(number).ok().and_then(|number| layout.item_id(number));
         found.map(Some).ok_or_else(|| {
             let last = layout.item_count().saturating_sub(1);
-            FilterError::new(format!(
-                "{number} is not the number of an item: expected -1 to {last}"
-            ))
+            FilterError::new(format!("{number} is not a valid item number: expected -1 to {last}"))
         })
     }
 

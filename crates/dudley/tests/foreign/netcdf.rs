@@ -10,7 +10,7 @@ const DIMENSION: u32 = 10;
 const VARIABLE: u32 = 11;
 const ATTRIBUTE: u32 = 12;
 
-/// Builds a file in a certain version of the format, from the header to the data.
+/// A builder for netCDF files of a given format version. Its methods append the fields in file order.
 #[derive(Clone)]
 struct Cdf {
     version: u8,

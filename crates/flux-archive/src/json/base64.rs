@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn test_vectors_of_rfc_4648_are_encoded_and_decoded_as_tidy() {
+    fn rfc_4648_test_vectors_round_trip_and_are_tidy() {
         for (plain, text) in [
             ("", ""),
             ("f", "Zg=="),

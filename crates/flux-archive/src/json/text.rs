@@ -97,7 +97,7 @@ impl<'a> Text<'a> {
         self.len == 0
     }
 
-    /// Returns `true` if the text contains a NUL, which no reader of Flux accepts.
+    /// Returns `true` if the text contains a NUL, which no Flux reader accepts.
     pub fn has_nul(&self) -> bool {
         self.nul
     }

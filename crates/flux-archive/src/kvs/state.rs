@@ -21,7 +21,7 @@ const MAX_STEPS: usize = 256;
 /// few blobs can represent any number of keys.
 const MAX_KEYS: usize = 1 << 24;
 
-/// The number of groups of digits in the key of a job. Each group is the name of a directory.
+/// The number of digit groups in the key of a job. Each group is the name of a directory.
 const JOB_GROUPS: usize = 4;
 
 /// The keys of a Flux instance, as they were at a checkpoint.

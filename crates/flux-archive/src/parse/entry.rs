@@ -369,7 +369,7 @@ impl<'a> Context<'_, 'a> {
         let text = self.string(data)?;
         if text.has_nul() {
             self.report.entry(Code::TextWithNul, "/data", || {
-                "the text contains a NUL, which no reader of Flux accepts".to_owned()
+                "the text contains a NUL, which no Flux reader accepts".to_owned()
             });
         }
         self.size_of_data(text.len(), false).then_some(Content::Text(text))

@@ -8,7 +8,7 @@ use crate::json::{Json, Text};
 pub struct Member<'a> {
     /// The key, a JSON string.
     pub key: Json<'a>,
-    /// The value, any JSON.
+    /// The value, which can be any JSON.
     pub value: Json<'a>,
 }
 

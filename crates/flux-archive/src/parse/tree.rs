@@ -10,7 +10,7 @@ use crate::model::{ArchivePath, FileType};
 /// The index of the root.
 const ROOT: usize = 0;
 
-/// A tree of the paths of entries, including the directories above them.
+/// A tree of entry paths, including the directories above them.
 pub(crate) struct Tree<'p> {
     numbers: HashMap<(usize, &'p str), usize>,
     /// The type and position of the entry at each node, or `None` for a directory without an entry.

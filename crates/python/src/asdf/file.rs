@@ -109,7 +109,7 @@ impl AsdfFile {
         Ok(id.map(|id| AsdfNode::new(&self.0, id)))
     }
 
-    /// The version of the ASDF standard that the first lines of the file state, or `None`.
+    /// The version of the ASDF standard declared in the first lines of the file, or `None`.
     #[getter]
     fn standard(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.0.run(py, |file| Ok(file.layout().standard_version.map(|version| version.to_string())))

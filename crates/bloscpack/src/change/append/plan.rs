@@ -24,7 +24,8 @@ pub(super) struct Plan {
     pub(super) section: Option<Vec<u8>>,
     /// The number of chunks that are kept unchanged.
     pub(super) kept: usize,
-    /// The data of the last chunk, if it is filled up; otherwise empty.
+    /// The data of the last old chunk, if it is shorter than the chunk size and therefore rewritten
+    /// with new data; otherwise empty.
     pub(super) head: Vec<u8>,
     /// The division of `head` and the new data into chunks.
     pub(super) chunking: Chunking,

@@ -296,7 +296,7 @@ impl Dumped {
             let failure = Failure::dudley(path, error);
             failure.show(output);
             worst = worst.max(match failure.verdict() {
-                // A row without a value in this file is a finding rather than a failure.
+                // A row that cannot be located in this file is a finding rather than a failure.
                 Verdict::Failed if !is_io => Verdict::Found,
                 verdict => verdict,
             });

@@ -59,7 +59,8 @@ pub(super) fn import_as(
     Ok(match failures.first() {
         None => Verdict::Fine,
         Some(failure) if is_nothing => failure.verdict(),
-        // The layout describes the rest of the file, so this is not a failure.
+        // Some items could not be imported, but the layout describes the others, so the file is not a
+        // failure.
         Some(_) => Verdict::Found,
     })
 }
