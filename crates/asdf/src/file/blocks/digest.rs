@@ -61,7 +61,9 @@ pub(super) fn read_and_digest(
     };
     let hash = move || {
         let mut hasher = Algorithm::Md5.hasher();
-        pieces.into_iter().for_each(|piece| hasher.update(piece));
+        for piece in pieces {
+            hasher.update(piece);
+        }
         hasher.finish()
     };
     let (read, digest) = join(read, hash);
