@@ -279,12 +279,12 @@ pub enum BlockError {
         computed: [u8; 16],
     },
     /// The caller's buffer does not have the same size as the data.
-    #[error("the buffer has {}, but the data has {want}", count(*got, "byte"))]
+    #[error("the buffer has {}, but the data has {expected}", count(*found, "byte"))]
     BufferSize {
         /// Size of the data in bytes.
-        want: u64,
+        expected: u64,
         /// Size of the buffer in bytes.
-        got: u64,
+        found: u64,
     },
     /// A range extends past the end of the decoded data.
     #[error(
@@ -313,18 +313,18 @@ pub enum CodecError {
     #[error("a streamed block cannot be compressed")]
     StreamedCompressed,
     /// The stream ended before `data_size` bytes.
-    #[error("the stream ends after {}, but data_size is {want}", count(*got, "byte"))]
+    #[error("the stream ends after {}, but data_size is {expected}", count(*found, "byte"))]
     ShortStream {
         /// Number of bytes decoded.
-        got: u64,
+        found: u64,
         /// Number of bytes according to `data_size`.
-        want: u64,
+        expected: u64,
     },
     /// The stream continues after `data_size` bytes.
-    #[error("the stream continues after {}, the data_size in the header", count(*want, "byte"))]
+    #[error("the stream continues after {}, the data_size in the header", count(*expected, "byte"))]
     LongStream {
         /// Number of bytes according to `data_size`.
-        want: u64,
+        expected: u64,
     },
     /// The stream is damaged.
     #[error("{message} (near byte {offset} of the stored data)")]
@@ -384,12 +384,12 @@ pub enum ArrayError {
         message: String,
     },
     /// The caller's buffer does not have exactly as many elements as the array.
-    #[error("the buffer can hold {}, but the array has {want}", count(*got, "element"))]
+    #[error("the buffer can hold {}, but the array has {expected}", count(*found, "element"))]
     BufferSize {
         /// Number of elements in the array.
-        want: u64,
+        expected: u64,
         /// Number of elements that the buffer can hold.
-        got: u64,
+        found: u64,
     },
     /// A slice is invalid or does not fit the shape.
     #[error("{0}")]

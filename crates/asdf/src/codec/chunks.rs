@@ -123,7 +123,7 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
             }
             let left = stored.len().saturating_sub(at);
             let is_over = left < framing.header_len() as u64 || (framing.is_single() && at > 0);
-            let short = CodecError::ShortStream { got: decoded, want: data_size };
+            let short = CodecError::ShortStream { found: decoded, expected: data_size };
             if is_over {
                 if done {
                     break;
@@ -139,7 +139,7 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
             let Lengths { payload, data_len } =
                 lengths.map_err(|message| CodecError::Corrupt { message, offset: at })?;
             if data_len > data_size - decoded {
-                return Err(CodecError::LongStream { want: data_size }.into());
+                return Err(CodecError::LongStream { expected: data_size }.into());
             }
             if !whole {
                 return Err(short.into());

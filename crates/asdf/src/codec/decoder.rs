@@ -55,7 +55,7 @@ impl Progress<'_> {
 
     /// Returns the error for stored bytes that end before all data has been decoded.
     pub(super) fn short(&self) -> CodecError {
-        CodecError::ShortStream { got: self.decoded, want: self.wanted }
+        CodecError::ShortStream { found: self.decoded, expected: self.wanted }
     }
 }
 

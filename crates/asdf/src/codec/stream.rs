@@ -192,7 +192,7 @@ impl FramedDecoder for Streams<'_> {
         while self.state == StreamState::Running {
             // If the stream decodes to even one more byte, it is too long.
             if self.advance(&mut [0])? > 0 {
-                return Err(CodecError::LongStream { want: progress.wanted }.into());
+                return Err(CodecError::LongStream { expected: progress.wanted }.into());
             }
         }
         let at = self.end();

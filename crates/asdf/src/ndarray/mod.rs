@@ -67,7 +67,7 @@ impl YamlNode<'_> {
             Kind::Type { datatype: numpy, asked } => {
                 ArrayError::Type { dtype: datatype.map_or(numpy, datatype_name), asked }
             }
-            Kind::BufferSize { want, got } => ArrayError::BufferSize { want, got },
+            Kind::BufferSize { expected, found } => ArrayError::BufferSize { expected, found },
             Kind::Slice(message) => ArrayError::Slice(message),
             Kind::Element { index, message } => ArrayError::Element { index, message },
             other => return self.invalid("datatype", other.to_string()),

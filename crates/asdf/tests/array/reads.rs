@@ -85,7 +85,7 @@ fn reading_elements_as_a_type_other_than_their_own_is_an_error() {
 fn reading_into_a_buffer_of_the_wrong_length_is_an_error() {
     let file = file(&a("datatype: int8, byteorder: big, shape: [2]"), &[&[0, 1]]);
     let error = array(&file, "/a").read_into(&mut [0_i8; 3]).unwrap_err();
-    let ArrayError::BufferSize { want: 2, got: 3 } = (match error.kind() {
+    let ArrayError::BufferSize { expected: 2, found: 3 } = (match error.kind() {
         ErrorKind::Array { kind, .. } => kind,
         other => panic!("{other}"),
     }) else {

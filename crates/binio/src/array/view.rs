@@ -253,10 +253,10 @@ impl<D: Data> Array<D> {
     /// need a second buffer. Also fails with [`ElementsError::BufferSize`] if the slice has a
     /// different length.
     pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<(), D::Error> {
-        let want = self.count::<T>()?;
-        if want != out.len() {
-            let (want, got) = (want as u64, out.len() as u64);
-            return Err(ElementsError::BufferSize { want, got }.into());
+        let expected = self.count::<T>()?;
+        if expected != out.len() {
+            let (expected, found) = (expected as u64, out.len() as u64);
+            return Err(ElementsError::BufferSize { expected, found }.into());
         }
         if let Some(bytes) = T::bytes_mut(out) {
             return self.fill(bytes, Order::C, ByteOrder::Native);
@@ -292,9 +292,9 @@ impl<D: Data> Array<D> {
         order: Order,
         numbers: ByteOrder,
     ) -> Result<(), D::Error> {
-        let (want, got) = (self.layout.byte_size().unwrap_or(u64::MAX), out.len() as u64);
-        if want != got {
-            return Err(ElementsError::BufferSize { want, got }.into());
+        let (expected, found) = (self.layout.byte_size().unwrap_or(u64::MAX), out.len() as u64);
+        if expected != found {
+            return Err(ElementsError::BufferSize { expected, found }.into());
         }
         self.fill(out, order, numbers)
     }

@@ -131,9 +131,9 @@ fn check(
     order: Order,
     numbers: ByteOrder,
 ) -> Result<(Strided, Swap), ElementsError> {
-    let (want, got) = (array.byte_size().unwrap_or(u64::MAX), packed.len() as u64);
-    if want != got {
-        return Err(ElementsError::BufferSize { want, got });
+    let (expected, found) = (array.byte_size().unwrap_or(u64::MAX), packed.len() as u64);
+    if expected != found {
+        return Err(ElementsError::BufferSize { expected, found });
     }
     if !array.is_disjoint() {
         return Err(ElementsError::Overlap);

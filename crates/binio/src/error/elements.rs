@@ -47,9 +47,9 @@ pub enum ElementsError {
     /// The size of the buffer is not the total size of the elements.
     BufferSize {
         /// Required length of the buffer, in elements of its type: bytes for a byte buffer.
-        want: u64,
+        expected: u64,
         /// Actual length of the buffer, in elements of its type.
-        got: u64,
+        found: u64,
     },
     /// A slice is invalid, or it does not fit the shape.
     Slice(String),
@@ -99,8 +99,8 @@ impl fmt::Display for ElementsError {
                 )
             }
             Self::Type { datatype, asked } => write!(f, "elements are {datatype}, not {asked}"),
-            Self::BufferSize { want, got } => {
-                write!(f, "the buffer has {}, expected {want}", count(*got, "element"))
+            Self::BufferSize { expected, found } => {
+                write!(f, "the buffer has {}, expected {expected}", count(*found, "element"))
             }
             Self::Slice(message) => write!(f, "slice: {message}"),
             Self::Element { index, message } => write!(f, "element {index}: {message}"),

@@ -168,10 +168,10 @@ fn an_empty_or_missing_stream_decodes_to_no_data() {
 fn a_stream_that_ends_before_data_size_is_an_error_for_any_data_size() {
     for &(code, encode) in CODECS {
         let stored = encode(&sample(1000));
-        for want in [1001, 1 << 40, 1 << 62] {
-            let error =
-                decode(DecodeJob { code, data_size: want, salvage: false }, &stored).unwrap_err();
-            assert_eq!(error, CodecError::ShortStream { got: 1000, want }, "{code:?}");
+        for expected in [1001, 1 << 40, 1 << 62] {
+            let error = decode(DecodeJob { code, data_size: expected, salvage: false }, &stored)
+                .unwrap_err();
+            assert_eq!(error, CodecError::ShortStream { found: 1000, expected }, "{code:?}");
         }
     }
 }
@@ -179,9 +179,13 @@ fn a_stream_that_ends_before_data_size_is_an_error_for_any_data_size() {
 #[test]
 fn a_stream_that_continues_after_data_size_is_an_error() {
     for &(code, encode) in CODECS {
-        for want in [0, 1, 999] {
-            let error = decode(job(code, want), &encode(&sample(1000))).unwrap_err();
-            assert_eq!(error, CodecError::LongStream { want: want as u64 }, "{code:?} {want}");
+        for expected in [0, 1, 999] {
+            let error = decode(job(code, expected), &encode(&sample(1000))).unwrap_err();
+            assert_eq!(
+                error,
+                CodecError::LongStream { expected: expected as u64 },
+                "{code:?} {expected}"
+            );
         }
     }
 }
@@ -351,7 +355,7 @@ mod blsc {
         let (_, notes) = decode(job(*b"blsc", 1000), &stored).unwrap();
         let place = blosc(&steps(1000)).len() as u64;
         assert_eq!(codes(&notes), [(Code::BytesAfterStream, place)]);
-        assert_eq!(error(&stored, 1010), CodecError::ShortStream { got: 1000, want: 1010 });
+        assert_eq!(error(&stored, 1010), CodecError::ShortStream { found: 1000, expected: 1010 });
     }
 
     #[test]
@@ -382,9 +386,9 @@ mod blsc {
             let error = error(&changed(at, bytes), 5000);
             assert!(matches!(error, CodecError::Corrupt { .. }), "{at} {bytes:?}: {error}");
         }
-        let short = CodecError::ShortStream { got: 0, want: 5000 };
+        let short = CodecError::ShortStream { found: 0, expected: 5000 };
         assert_eq!(error(&changed(12, &le(ctbytes + 1)), 5000), short);
-        assert_eq!(error(&changed(4, &le(5001)), 5000), CodecError::LongStream { want: 5000 });
+        assert_eq!(error(&changed(4, &le(5001)), 5000), CodecError::LongStream { expected: 5000 });
         assert!(
             error(b"\x05\x01\x00\x00 and some more bytes", 9).to_string().contains("expected 02")
         );
@@ -440,11 +444,11 @@ fn an_impossible_lz4_chunk_length_fails_before_memory_is_allocated() {
     for len in [0, 3] {
         assert!(matches!(error(&raw(len, 9)), CodecError::Corrupt { offset: 0, .. }));
     }
-    assert_eq!(error(&raw(u32::MAX, 9)), CodecError::ShortStream { got: 0, want: size });
+    assert_eq!(error(&raw(u32::MAX, 9)), CodecError::ShortStream { found: 0, expected: size });
     // An empty LZ4 block that claims to decode to 4 GiB.
     assert!(matches!(error(&raw(4, u32::MAX)), CodecError::Corrupt { .. }));
     let claims = job(*b"lz4\0", 100);
-    assert_eq!(decode(claims, &raw(4, 101)).unwrap_err(), CodecError::LongStream { want: 100 });
+    assert_eq!(decode(claims, &raw(4, 101)).unwrap_err(), CodecError::LongStream { expected: 100 });
 }
 
 #[test]

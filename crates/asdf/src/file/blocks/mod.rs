@@ -458,9 +458,9 @@ impl Block<'_> {
     /// Same as [`decode`](Self::decode). Also fails with [`ErrorKind::Block`] of kind
     /// [`BufferSize`](BlockError::BufferSize) if the buffer does not have [`data_len`](Self::data_len) bytes.
     pub fn decode_into(&self, buffer: &mut [u8]) -> Result<()> {
-        let (want, got) = (self.data_len()?, buffer.len() as u64);
-        if want != got {
-            return Err(self.error(BlockError::BufferSize { want, got }));
+        let (expected, found) = (self.data_len()?, buffer.len() as u64);
+        if expected != found {
+            return Err(self.error(BlockError::BufferSize { expected, found }));
         }
         let verify = self.must_verify(true)?;
         let Some(job) = self.job()? else {
@@ -470,7 +470,7 @@ impl Block<'_> {
             }
             return Ok(source.read_exact_at(buffer, start)?);
         };
-        self.check_decoded(want)?;
+        self.check_decoded(expected)?;
         if let Some(data) = self.cached().filter(|_| !verify) {
             buffer.copy_from_slice(&data);
             return Ok(());

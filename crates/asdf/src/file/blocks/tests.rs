@@ -132,7 +132,7 @@ fn decoding_a_range_outside_the_data_or_into_a_buffer_of_another_size_fails() {
         let error = block.decode_into(&mut [0; 4]).unwrap_err();
         assert!(matches!(
             error.kind(),
-            ErrorKind::Block { kind: BlockError::BufferSize { want: 3, got: 4 }, .. }
+            ErrorKind::Block { kind: BlockError::BufferSize { expected: 3, found: 4 }, .. }
         ));
     }
 }
