@@ -368,12 +368,12 @@ pub enum ArrayError {
     #[error("inline data: {0}")]
     Inline(String),
     /// The requested type differs from the type of the elements.
-    #[error("elements are {dtype}, not {asked}")]
+    #[error("elements are {dtype}, not {requested}")]
     Type {
         /// The datatype of the array.
         dtype: String,
         /// The requested type.
-        asked: &'static str,
+        requested: &'static str,
     },
     /// An element is not a valid value of its type.
     #[error("element {index}: {message}")]

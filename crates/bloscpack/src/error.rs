@@ -124,12 +124,12 @@ pub enum ErrorKind {
         message: String,
     },
     /// The elements of the array do not have the requested type.
-    #[error("expected elements of type {asked}, found {dtype}")]
+    #[error("expected elements of type {requested}, found {dtype}")]
     ElementType {
         /// The type of the elements.
         dtype: String,
         /// The requested type.
-        asked: &'static str,
+        requested: &'static str,
     },
     /// The file does not have enough space for the chunks, offsets or metadata to be written.
     #[error("{what}: {needed} needed, but there is only space for {available}")]

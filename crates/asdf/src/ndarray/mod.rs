@@ -64,8 +64,8 @@ impl YamlNode<'_> {
                 return binio::Error::from(error).into();
             }
             Kind::Outside { low, high, len } => ArrayError::OutsideBlock { low, high, len },
-            Kind::Type { datatype: numpy, asked } => {
-                ArrayError::Type { dtype: datatype.map_or(numpy, datatype_name), asked }
+            Kind::Type { datatype: numpy, requested } => {
+                ArrayError::Type { dtype: datatype.map_or(numpy, datatype_name), requested }
             }
             Kind::BufferSize { expected, found } => ArrayError::BufferSize { expected, found },
             Kind::Slice(message) => ArrayError::Slice(message),

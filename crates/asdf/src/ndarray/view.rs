@@ -154,7 +154,7 @@ impl<'a> NdArray<'a> {
         let fields = self.datatype().as_record().map(Record::fields);
         let fields = fields.ok_or_else(|| {
             let dtype = super::datatype_name(self.datatype());
-            self.error(ArrayError::Type { dtype, asked: "a record" })
+            self.error(ArrayError::Type { dtype, requested: "a record" })
         })?;
         if !fields.iter().any(|field| field.name() == name) {
             let names: Vec<&str> = fields.iter().map(Field::name).collect();

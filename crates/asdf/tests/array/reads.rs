@@ -75,7 +75,7 @@ fn reading_elements_as_a_type_other_than_their_own_is_an_error() {
     let error = array(&file, "/a").read::<i32>().unwrap_err();
     assert!(matches!(
         error.kind(),
-        ErrorKind::Array { kind: ArrayError::Type { asked: "i32", .. }, .. }
+        ErrorKind::Array { kind: ArrayError::Type { requested: "i32", .. }, .. }
     ));
     assert!(array(&file, "/a").strings().is_err());
     assert!(array(&file, "/a").field("x").is_err());

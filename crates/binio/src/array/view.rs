@@ -140,8 +140,8 @@ impl<D> Array<D> {
         count.ok_or_else(|| too_large(&self.layout))
     }
 
-    pub(super) fn type_error(&self, asked: &'static str) -> ElementsError {
-        ElementsError::Type { datatype: self.datatype.to_string(), asked }
+    pub(super) fn type_error(&self, requested: &'static str) -> ElementsError {
+        ElementsError::Type { datatype: self.datatype.to_string(), requested }
     }
 }
 

@@ -42,7 +42,7 @@ pub enum ElementsError {
         /// The datatype of the array, in numpy's notation.
         datatype: String,
         /// The type that was requested.
-        asked: &'static str,
+        requested: &'static str,
     },
     /// The size of the buffer is not the total size of the elements.
     BufferSize {
@@ -98,7 +98,9 @@ impl fmt::Display for ElementsError {
                     count(*len, "byte")
                 )
             }
-            Self::Type { datatype, asked } => write!(f, "elements are {datatype}, not {asked}"),
+            Self::Type { datatype, requested } => {
+                write!(f, "elements are {datatype}, not {requested}")
+            }
             Self::BufferSize { expected, found } => {
                 write!(f, "the buffer has {}, expected {expected}", count(*found, "element"))
             }

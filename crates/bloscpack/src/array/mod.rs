@@ -40,8 +40,8 @@ impl From<ElementsError> for Error {
             ElementsError::Element { index, message } => {
                 ErrorKind::InvalidElement { index, message }
             }
-            ElementsError::Type { datatype: dtype, asked } => {
-                ErrorKind::ElementType { dtype, asked }
+            ElementsError::Type { datatype: dtype, requested } => {
+                ErrorKind::ElementType { dtype, requested }
             }
             ElementsError::Npy(_) => ErrorKind::NotNumpy(message),
             ElementsError::Limit { .. }

@@ -150,8 +150,8 @@ impl Chunking {
     ///
     /// Fails with [`ErrorKind::InvalidOption`] if `chunk_size` is 0 or more than a chunk can hold.
     pub fn of(len: u64, chunk_size: ChunkSize) -> Result<Self> {
-        let asked = chunk_size.bytes()?;
-        let chunk_size = u32::try_from(len).map_or(asked, |len| asked.min(len));
+        let requested = chunk_size.bytes()?;
+        let chunk_size = u32::try_from(len).map_or(requested, |len| requested.min(len));
         if chunk_size == 0 {
             return Ok(Self { nchunks: 1, chunk_size: 0, last_chunk: 0 });
         }
@@ -177,9 +177,9 @@ impl Chunking {
 
     /// Returns the number of spare offsets: the requested number, or else ten per chunk, but no more than the format
     /// can count.
-    pub fn max_app_chunks(&self, asked: Option<u64>) -> u64 {
+    pub fn max_app_chunks(&self, requested: Option<u64>) -> u64 {
         let most = i64::MAX.unsigned_abs().saturating_sub(self.nchunks);
-        asked.unwrap_or(self.nchunks.saturating_mul(10)).min(most)
+        requested.unwrap_or(self.nchunks.saturating_mul(10)).min(most)
     }
 }
 
@@ -203,8 +203,8 @@ mod tests {
         (nchunks, chunk_size, last_chunk)
     }
 
-    fn room(nchunks: u64, asked: Option<u64>) -> u64 {
-        Chunking { nchunks, chunk_size: 1, last_chunk: 1 }.max_app_chunks(asked)
+    fn room(nchunks: u64, requested: Option<u64>) -> u64 {
+        Chunking { nchunks, chunk_size: 1, last_chunk: 1 }.max_app_chunks(requested)
     }
 
     #[test]
