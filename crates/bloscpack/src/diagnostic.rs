@@ -31,7 +31,7 @@ binio::codes! {
         NoChunks = "NoChunks": Note;
         /// The header announces spare offsets, which are ignored because there is no table of
         /// offsets.
-        RoomWithoutOffsets = "RoomWithoutOffsets": Error;
+        SpareWithoutOffsets = "SpareWithoutOffsets": Error;
         /// The sizes in the header differ from the sizes of the chunks.
         SizeMismatch = "SizeMismatch": Error;
         /// The header does not state the number of chunks, which was found by reading to the end.

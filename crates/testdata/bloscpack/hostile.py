@@ -98,7 +98,7 @@ def headers(pack, three, fine, odd, error):
         yield f"room_{value}", pack(last_field=value), error("Truncated", "InvalidHeader")
     yield "room_negative", pack(last_field=-1), error("InvalidHeader")
     yield "room_too_small", pack(room=2, last_field=1), ERROR
-    room = odd | {"class": ["InvalidHeader"], "findings": ["RoomWithoutOffsets"]}
+    room = odd | {"class": ["InvalidHeader"], "findings": ["SpareWithoutOffsets"]}
     yield "room_without_offsets", pack(offsets=False, last_field=3), room
     empty = {"unpack": ["empty"], "strict": ["error"], "verify": [0, 1], "findings": ["NoChunks"], "class": ["InvalidHeader"]}
     yield "count_0", layout.header(3, options=0, chunk_size=0, last_chunk=0, nchunks=0), empty

@@ -315,7 +315,7 @@ impl Header {
             }
             let chunks = binio::diagnostic::count(room, "chunk");
             let message = format!("space for {chunks}, but there is no table of offsets");
-            diagnostics.push(diagnostic::at(Code::RoomWithoutOffsets, 24, message));
+            diagnostics.push(diagnostic::at(Code::SpareWithoutOffsets, 24, message));
             self.max_app_chunks = 0;
         }
         Ok(self)
@@ -486,7 +486,7 @@ mod tests {
         for (bytes, code) in [
             (patched(7, &[0]), Code::TypesizeZero),
             (patched(16, &0_i64.to_le_bytes()), Code::NoChunks),
-            (no_offsets, Code::RoomWithoutOffsets),
+            (no_offsets, Code::SpareWithoutOffsets),
         ] {
             let (_, diagnostics) = parse(&bytes, Strictness::Lenient).unwrap();
             assert_eq!(diagnostics, [code]);
