@@ -59,7 +59,7 @@ fuzz_target!(|document: &[u8]| {
         }
     }
     let existing = [Existing::Error, Existing::Skip, Existing::Overwrite, Existing::Newer];
-    let links = [LinkPolicy::Keep, LinkPolicy::RefuseAbsolute, LinkPolicy::RefuseEscaping];
+    let links = [LinkPolicy::Keep, LinkPolicy::RejectAbsolute, LinkPolicy::RejectEscaping];
     let report = Extractor::new(&out)
         .expect("a directory")
         .store(&*STORE)

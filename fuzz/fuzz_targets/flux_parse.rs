@@ -34,7 +34,7 @@ fuzz_target!(|data: &[u8]| {
                 check(archive, profile);
             }
             (Err(error), Ok(diagnostics)) => {
-                assert!(matches!(error.kind(), ErrorKind::Refused(_)), "{error}");
+                assert!(matches!(error.kind(), ErrorKind::Rejected(_)), "{error}");
                 assert!(
                     diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
                 );

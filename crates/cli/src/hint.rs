@@ -106,7 +106,7 @@ fn of_flux(kind: &flux_archive::ErrorKind) -> Option<&'static str> {
     use flux_archive::ErrorKind as Kind;
 
     match kind {
-        Kind::Refused(_) => Some(FLUX_LINT),
+        Kind::Rejected(_) => Some(FLUX_LINT),
         Kind::Limit {
             what: "bytes of a file" | "bytes of all files" | "bytes to write", ..
         } => Some(FLUX_MAX_SIZE),

@@ -87,7 +87,7 @@ binio::codes! {
         /// The digest of a blob does not match its blobref.
         BlobDigest = "R157": Error;
         /// A blobref uses a hash that the caller does not allow.
-        HashRefused = "R158": Error;
+        HashRejected = "R158": Error;
         /// The target of a symbolic link is missing, empty or not a string, or contains a NUL.
         LinkTarget = "R160": Error;
         /// The entry is in the dialect that Flux used before RFC 37.

@@ -32,7 +32,7 @@ pub enum ErrorKind {
     Json(String),
     /// The profile does not accept the archive, for the reasons given by the diagnostics.
     #[error("{}", Summary(.0))]
-    Refused(Vec<Diagnostic>),
+    Rejected(Vec<Diagnostic>),
     /// An entry cannot be written in a form that RFC 37 allows.
     #[error("{path}: {code} {message}")]
     NotWritable {
@@ -81,7 +81,7 @@ pub enum ErrorKind {
     },
     /// The caller does not allow this hash algorithm for blobs.
     #[error("the blobrefs use {found}, but this hash algorithm is not allowed")]
-    HashRefused {
+    HashRejected {
         /// The hash algorithm that is not allowed.
         found: HashType,
     },
@@ -123,7 +123,7 @@ impl binio::FormatErrorKind for ErrorKind {
     fn is_bad_data(&self) -> bool {
         match self {
             Self::Io(error) => error.is_bad_data(),
-            Self::Json(_) | Self::Refused(_) => true,
+            Self::Json(_) | Self::Rejected(_) => true,
             Self::Blob { code, .. } => *code != Code::BlobMissing,
             Self::Store(error) => error.is_bad_data(),
             Self::Kvs(error) => error.is_bad_data(),
@@ -152,7 +152,7 @@ impl Error {
     /// other error.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self.kind() {
-            ErrorKind::Refused(diagnostics) => diagnostics,
+            ErrorKind::Rejected(diagnostics) => diagnostics,
             _ => &[],
         }
     }

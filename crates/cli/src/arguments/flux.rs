@@ -385,9 +385,9 @@ pub(crate) enum Links {
     #[default]
     Keep,
     /// Create only links with a relative target
-    RefuseAbsolute,
+    RejectAbsolute,
     /// Create only links that cannot lead out of the directory
-    RefuseEscaping,
+    RejectEscaping,
 }
 
 #[derive(Debug, Args)]

@@ -257,7 +257,7 @@ fn extracting_a_hostile_archive_leaves_no_files_and_reports_the_reason() {
     assert_eq!(fs::read_dir(away).unwrap().count(), 0);
     // `--links` determines which links are created; the default is `keep`.
     folder.write("h.json", r#"[{"path":"up","mode":41471,"data":"../away"},{"path":"abs","mode":41471,"data":"/etc"}]"#);
-    for (policy, made) in [("refuse-escaping", 0), ("refuse-absolute", 1), ("keep", 2)] {
+    for (policy, made) in [("reject-escaping", 0), ("reject-absolute", 1), ("keep", 2)] {
         let output = folder.run(&[
             "flux",
             "extract",

@@ -54,7 +54,7 @@ fn bash_completes_file_names_for_file_arguments() {
     assert_eq!(proposed("info ''").unwrap(), "");
     assert_eq!(proposed("bloscpack unpack ''").unwrap(), "");
     assert_eq!(proposed("asdf tree --sal").unwrap(), "--salvage");
-    assert_eq!(proposed("flux extract --links r").unwrap(), "refuse-absolute refuse-escaping");
+    assert_eq!(proposed("flux extract --links r").unwrap(), "reject-absolute reject-escaping");
 }
 
 #[test]

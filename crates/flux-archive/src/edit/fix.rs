@@ -31,7 +31,7 @@ use crate::write::Writer;
 ///
 /// Same as [`OpenOptions::entries`] and [`Writer::copy`]. Also fails with
 /// [`ErrorKind::Json`](crate::ErrorKind::Json) or [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
-/// an entry cannot be read, and with [`ErrorKind::Refused`] if the document is not an archive.
+/// an entry cannot be read, and with [`ErrorKind::Rejected`] if the document is not an archive.
 pub fn fix<W: Write>(
     document: &[u8],
     options: &OpenOptions,

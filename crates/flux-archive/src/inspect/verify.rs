@@ -106,7 +106,7 @@ impl TryFrom<Error> for VerifyReport {
 
     fn try_from(error: Error) -> Result<Self> {
         let diagnostics = match error.kind() {
-            ErrorKind::Refused(diagnostics) => diagnostics.clone(),
+            ErrorKind::Rejected(diagnostics) => diagnostics.clone(),
             ErrorKind::Json(message) => {
                 let place = error.offset().map(Place::at).unwrap_or_default();
                 vec![Diagnostic::new(Code::NotJson, place, format!("not JSON: {message}"))]
@@ -167,7 +167,7 @@ impl Archive<'_> {
             more_diagnostics: self.more_diagnostics(),
             ..VerifyReport::default()
         };
-        report.diagnostics.extend(self.refused_hashes(options.require_hash));
+        report.diagnostics.extend(self.rejected_hashes(options.require_hash));
         if let Some(store) = options.store.filter(|_| options.blobs) {
             self.verify_blobs(store, options.progress, &mut report);
         }
@@ -180,7 +180,7 @@ impl Archive<'_> {
     }
 
     /// Returns a diagnostic for each file with a blob that uses a hash other than `required`.
-    fn refused_hashes(&self, required: Option<HashType>) -> Vec<Diagnostic> {
+    fn rejected_hashes(&self, required: Option<HashType>) -> Vec<Diagnostic> {
         let Some(required) = required else { return Vec::new() };
         let mut diagnostics = Vec::new();
         for (index, entry) in self.entries().iter().enumerate() {
@@ -189,7 +189,7 @@ impl Archive<'_> {
                 let found = entry.regions()[number].blobref.hash();
                 let message = format!("expected blobs named by {required}, found {found}");
                 let place = self.place(index, number);
-                diagnostics.push(Diagnostic::new(Code::HashRefused, place, message));
+                diagnostics.push(Diagnostic::new(Code::HashRejected, place, message));
             }
         }
         diagnostics

@@ -30,7 +30,7 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Refused`], which contains all errors, if the profile does not accept the archive.
+    /// Fails with [`ErrorKind::Rejected`], which contains all errors, if the profile does not accept the archive.
     /// Fails with [`ErrorKind::Json`] if the document is not JSON, with [`ErrorKind::Pointer`] if it has no value at
     /// the [pointer](Self::pointer), and with [`ErrorKind::Limit`] if it exceeds a [limit](Self::limits).
     pub fn parse<'a>(&self, document: &'a [u8]) -> Result<Archive<'a>> {
@@ -65,7 +65,7 @@ impl OpenOptions {
         let refused = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
         if diagnostics.iter().any(refused) {
             diagnostics.retain(refused);
-            return Err(ErrorKind::Refused(diagnostics).into());
+            return Err(ErrorKind::Rejected(diagnostics).into());
         }
         Ok(Archive { form, pointer, entries, diagnostics, more_diagnostics })
     }
@@ -117,7 +117,7 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Same as [`parse`](Self::parse), except that deviations are returned instead of [`ErrorKind::Refused`].
+    /// Same as [`parse`](Self::parse), except that deviations are returned instead of [`ErrorKind::Rejected`].
     pub fn lint(&self, document: &[u8]) -> Result<Vec<Diagnostic>> {
         let mut diagnostics = Vec::new();
         self.lint_each(document, &mut |diagnostic| {

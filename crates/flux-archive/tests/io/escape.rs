@@ -188,7 +188,7 @@ fn files_that_are_not_replaced_keep_their_metadata() {
 #[test]
 fn link_policies_reject_links_by_their_targets() {
     for (policy, made) in
-        [(LinkPolicy::Keep, 4), (LinkPolicy::RefuseAbsolute, 3), (LinkPolicy::RefuseEscaping, 1)]
+        [(LinkPolicy::Keep, 4), (LinkPolicy::RejectAbsolute, 3), (LinkPolicy::RejectEscaping, 1)]
     {
         let sandbox = Sandbox::new();
         let json = archive(&[

@@ -70,7 +70,7 @@ fn an_archive_extracted_from_its_source_equals_one_extracted_from_memory() {
                 progress.fetch_add(bytes, Ordering::Relaxed);
             };
             let extractor = extractor(&sandbox).existing(existing).store(&store).progress(&add);
-            let extractor = extractor.links(LinkPolicy::RefuseAbsolute);
+            let extractor = extractor.links(LinkPolicy::RejectAbsolute);
             let report =
                 if from_source { extractor.run_located(&located) } else { extractor.run(&archive) };
             let report = report.unwrap();
@@ -254,7 +254,7 @@ fn fail_fast_stops_at_the_first_failure_and_require_hash_rejects_other_hashes() 
 fn with_fail_fast_a_conflict_prevents_creating_directories() {
     let sandbox = Sandbox::new();
     let json = r#"[{"path":"l","mode":41471,"data":"/etc"},{"path":"d/f","mode":33188,"size":0}]"#;
-    let extractor = || extractor(&sandbox).links(LinkPolicy::RefuseAbsolute);
+    let extractor = || extractor(&sandbox).links(LinkPolicy::RejectAbsolute);
     let report = extractor().fail_fast(true).run(&parse(json)).unwrap();
     assert_eq!((report.files, report.failures.len()), (0, 1));
     assert!(tree(&sandbox.out(), 0).is_empty());

@@ -17,7 +17,7 @@ impl From<Error> for Failure {
         match error.kind() {
             ErrorKind::Io(inner) => Self::from(inner.clone()),
             ErrorKind::Json(_) => Self::format(message, place("json")),
-            ErrorKind::Refused(found) => {
+            ErrorKind::Rejected(found) => {
                 let first = found.first();
                 let code = first.map_or("archive", |first| first.code.as_str());
                 let pointer = first.and_then(|first| first.place.pointer.clone());

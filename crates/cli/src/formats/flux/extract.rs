@@ -105,8 +105,8 @@ fn run(
         .existing(existing(command))
         .links(match command.links {
             Links::Keep => LinkPolicy::Keep,
-            Links::RefuseAbsolute => LinkPolicy::RefuseAbsolute,
-            Links::RefuseEscaping => LinkPolicy::RefuseEscaping,
+            Links::RejectAbsolute => LinkPolicy::RejectAbsolute,
+            Links::RejectEscaping => LinkPolicy::RejectEscaping,
         })
         .limits(limits)
         .require_hash(command.require_hash)

@@ -23,11 +23,11 @@ pub enum LinkPolicy {
     #[default]
     Keep,
     /// Only links with a relative target are created.
-    RefuseAbsolute,
+    RejectAbsolute,
     /// Only links that cannot lead out of the target directory are created. The target of a link
     /// must be relative, must contain `..` only at the start, and must not lead above the root, so
     /// that no combination of extracted links can escape.
-    RefuseEscaping,
+    RejectEscaping,
 }
 
 impl LinkPolicy {
@@ -36,7 +36,7 @@ impl LinkPolicy {
             return true;
         }
         let relative = !target.starts_with('/');
-        if self == Self::RefuseAbsolute {
+        if self == Self::RejectAbsolute {
             return relative;
         }
         let up = |component: &&str| matches!(*component, ".." | "." | "");

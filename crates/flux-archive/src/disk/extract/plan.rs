@@ -94,7 +94,7 @@ fn allowed(options: &Extractor<'_>, entry: &Entry<'_>) -> Result<()> {
             let required = options.require_hash;
             let other = |hash: &HashType| required.is_some_and(|required| *hash != required);
             match regions.iter().map(|region| region.blobref.hash()).find(other) {
-                Some(found) => Err(ErrorKind::HashRefused { found }.into()),
+                Some(found) => Err(ErrorKind::HashRejected { found }.into()),
                 None => Ok(()),
             }
         }
@@ -134,8 +134,8 @@ mod tests {
             let path = ArchivePath::parse(path).unwrap();
             let entry = Entry::new(path, 0o777, Content::Symlink(Cow::Borrowed(target)));
             assert!(LinkPolicy::Keep.allows(&entry, target));
-            assert_eq!(LinkPolicy::RefuseAbsolute.allows(&entry, target), absolute, "{target}");
-            assert_eq!(LinkPolicy::RefuseEscaping.allows(&entry, target), escaping, "{target}");
+            assert_eq!(LinkPolicy::RejectAbsolute.allows(&entry, target), absolute, "{target}");
+            assert_eq!(LinkPolicy::RejectEscaping.allows(&entry, target), escaping, "{target}");
         }
     }
 }
