@@ -32,7 +32,7 @@ fn round_trip<T: dudley::array::Element>(layout: &str, elements: &[T]) -> (Vec<u
 }
 
 /// Returns the message with which a filter rejects elements.
-fn refused(layout: &str, elements: &[u8]) -> String {
+fn rejected(layout: &str, elements: &[u8]) -> String {
     let mut bytes = Vec::new();
     let mut writer =
         WriteOptions::new().write_at(&mut bytes, Layout::parse(layout).unwrap()).unwrap();
@@ -69,7 +69,7 @@ fn gzip_must_decode_to_exactly_the_declared_size() {
     let message = |layout| with_payload(layout, &payload).get("x").unwrap_err().to_string();
     assert!(message("x = u1[999] -> gzip").contains("to more than the declared 999 bytes"));
     assert!(message("x = u1[1001] -> gzip").contains("to 1000 bytes, expected 1001"));
-    assert!(refused("x = u1 -> gzip(10)", &[1]).contains("10 is not a level from -1 to 9"));
+    assert!(rejected("x = u1 -> gzip(10)", &[1]).contains("10 is not a level from -1 to 9"));
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn png_stores_images_without_loss() {
             let mut writer = WriteOptions::new().write_at(&mut bytes, layout).unwrap();
             writer.put("x", &[0_i8; 12]).unwrap_err().to_string()
         } else {
-            refused(layout, &grey)
+            rejected(layout, &grey)
         };
         assert!(found.contains(message), "{found}");
     }
@@ -142,8 +142,8 @@ fn jpeg_stores_images_with_little_loss() {
         assert!(far <= 6, "{layout}: {far}");
         damaged(layout, &payload);
     }
-    assert!(refused("x = u1[1, 1] -> jpeg(96)", &[1]).contains("a quality from 0 to 95"));
-    assert!(refused("x = u1[1, 70000] -> jpeg", &vec![1; 70000]).contains("at most 65535 pixels"));
+    assert!(rejected("x = u1[1, 1] -> jpeg(96)", &[1]).contains("a quality from 0 to 95"));
+    assert!(rejected("x = u1[1, 70000] -> jpeg", &vec![1; 70000]).contains("at most 65535 pixels"));
     let (payload, _) = round_trip("x = u1[8, 8] -> jpeg", &[9_u8; 64]);
     let error = with_payload("x = u1[8, 9] -> jpeg", &payload).get("x").unwrap_err().to_string();
     assert!(error.contains("it has 8 x 8 pixels with 1 sample of 8 bits each"), "{error}");
@@ -169,7 +169,7 @@ fn zfp_loses_only_as_much_precision_as_requested() {
     }
     let integers: Vec<i32> = (-20..20).collect();
     assert_eq!(round_trip("x = i4[40] -> zfp(0)", &integers).1, integers);
-    assert!(refused("x = u1 -> zfp", &[1]).contains("expected the type f4, f8, i4 or i8"));
+    assert!(rejected("x = u1 -> zfp", &[1]).contains("expected the type f4, f8, i4 or i8"));
     let (payload, _) = round_trip("x = f8[60] -> zfp", &numbers);
     let error = with_payload("x = f8[6, 10] -> zfp", &payload).get("x").unwrap_err().to_string();
     assert!(error.contains("the type and shape F64 [60], expected F64 [6, 10]"), "{error}");

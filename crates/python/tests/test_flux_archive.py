@@ -155,9 +155,9 @@ def test_damaged_archives_are_format_errors(tmp_path: Path) -> None:
     with pytest.raises(scibin.FormatError) as error:
         flux_archive.open(b'[{"path":')
     assert (error.value.code, error.value.offset) == ("json", 9)
-    with pytest.raises(scibin.FormatError) as refused:
+    with pytest.raises(scibin.FormatError) as rejected:
         flux_archive.open(b'[{"path":"a","mode":5}]')
-    assert refused.value.pointer == "/0/mode"
+    assert rejected.value.pointer == "/0/mode"
     with pytest.raises(scibin.LimitError):
         flux_archive.open(data, limits={"entries": 2})
     with pytest.raises(TypeError, match="unknown limit"):

@@ -133,11 +133,11 @@ const tests = {
   async "the page shows every golden file with the same tree as the command line"() {
     const files = fs.readdirSync(testdata, { recursive: true }).map((name) => path.join(testdata, name));
     const golden = files.filter((name) => /\.(asdf|blp|dud|bd)$|flux\/\w+\.json$/.test(name)).sort();
-    const found = { shown: 0, refused: 0 };
+    const found = { shown: 0, rejected: 0 };
     for (const file of golden) {
       const name = path.relative(testdata, file);
       const message = await open(file);
-      found[message ? "refused" : "shown"] += 1;
+      found[message ? "rejected" : "shown"] += 1;
       if (!file.endsWith(".asdf")) continue;
       const tree = command("asdf", "tree", "--json", file);
       if (message) {
@@ -148,7 +148,7 @@ const tests = {
       equal(json && `${json}\n`, tree && tree.toString(), name);
     }
     check(found.shown > 200, JSON.stringify(found));
-    return `${found.shown} shown, ${found.refused} refused with a message`;
+    return `${found.shown} shown, ${found.rejected} rejected with a message`;
   },
 
   async "the pixels of an image equal those from the command line"() {

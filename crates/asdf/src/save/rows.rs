@@ -125,15 +125,15 @@ impl RowWriter {
         crate::file::journal::roll_back(path)?;
         let file = Asdf::open(path)?;
         let count = file.blocks().len()?;
-        let refused = || {
+        let rejected = || {
             Error::unwritable(
                 "the last block is not a streamed block with an array of rows, so no rows can be \
                  added",
             )
         };
-        let last = file.blocks().get(count.checked_sub(1).ok_or_else(refused)?)?;
+        let last = file.blocks().get(count.checked_sub(1).ok_or_else(rejected)?)?;
         if !last.header()?.is_streamed() {
-            return Err(refused());
+            return Err(rejected());
         }
         let is_streamed = |node: &Node<'_>| {
             let is_last =
@@ -142,7 +142,7 @@ impl RowWriter {
             let is_packed = node.get("offset").is_none() && node.get("strides").is_none();
             is_last && is_open && is_packed
         };
-        let node = file.nodes()?.find(is_streamed).ok_or_else(refused)?;
+        let node = file.nodes()?.find(is_streamed).ok_or_else(rejected)?;
         let array = node.ndarray()?;
         let row = array.shape().get(1..).unwrap_or_default();
         let (datatype, row_size) = (array.datatype().clone(), size_of_row(array.datatype(), row)?);

@@ -38,7 +38,7 @@ fn read(folder: &Path, external: External) -> Result<Vec<u8>> {
 }
 
 /// Returns the error from reading the array in the external file.
-fn refused(folder: &Path, external: External) -> ReferenceError {
+fn rejected(folder: &Path, external: External) -> ReferenceError {
     let error = read(folder, external).unwrap_err();
     let ErrorKind::Array { kind: ArrayError::Data(inner), .. } = error.kind() else {
         panic!("{error}")
@@ -50,7 +50,7 @@ fn refused(folder: &Path, external: External) -> ReferenceError {
 }
 
 fn is_forbidden(folder: &Path, external: External) -> bool {
-    matches!(refused(folder, external), ReferenceError::Forbidden(_))
+    matches!(rejected(folder, external), ReferenceError::Forbidden(_))
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn an_empty_uri_as_a_source_refers_to_the_file_itself() {
 #[test]
 fn a_quoted_number_as_a_source_refers_to_a_file_with_that_name() {
     let folder = folder("0");
-    let why = refused(folder.path(), External::SameDir);
+    let why = rejected(folder.path(), External::SameDir);
     assert!(matches!(why, ReferenceError::NotFound(_)), "{why}");
 }
 
@@ -146,7 +146,7 @@ fn a_file_without_a_path_needs_a_resolver_for_external_files() {
     let keys = "source: any.asdf#x, datatype: uint8, byteorder: big, shape: [2]";
     let bytes = bytes_of(&format!("a: !core/ndarray-1.1.0 {{{keys}}}"), &[]);
     let file = Asdf::from_bytes(bytes.clone()).unwrap();
-    assert!(super::refusal(&file).contains("not opened from a path"));
+    assert!(super::rejection(&file).contains("not opened from a path"));
     let resolver = External::Resolver(Arc::new(|uri: &str| {
         assert_eq!(uri, "any.asdf");
         Ok(Arc::new(Bytes::from(exploded(&[5, 6]))))

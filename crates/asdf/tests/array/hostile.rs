@@ -5,7 +5,7 @@ use asdf::ndarray::{ByteOrder, Order};
 use asdf::{Asdf, ErrorKind, OpenOptions};
 use binio::Limits;
 
-use super::{a, array, bytes_of, file, refusal};
+use super::{a, array, bytes_of, file, rejection};
 
 #[test]
 fn a_shape_whose_size_overflows_is_rejected() {
@@ -18,7 +18,10 @@ fn a_shape_whose_size_overflows_is_rejected() {
         "[1.5]",
         &format!("[{dimensions}]"),
     ] {
-        refusal(&file(&a(&format!("datatype: int16, byteorder: big, shape: {shape}")), &[&[0; 8]]));
+        rejection(&file(
+            &a(&format!("datatype: int16, byteorder: big, shape: {shape}")),
+            &[&[0; 8]],
+        ));
     }
 }
 
@@ -37,7 +40,7 @@ fn offsets_and_strides_that_lead_outside_the_block_are_rejected() {
         "strides: [1, 1]",
         "offset: 9223372036854775807, strides: [-9223372036854775807]",
     ] {
-        refusal(&file(
+        rejection(&file(
             &a(&format!("datatype: int8, byteorder: big, shape: [2], {keys}")),
             &[&[0; 8]],
         ));
@@ -82,10 +85,10 @@ fn opening_an_array_of_huge_elements_allocates_no_memory() {
     let with = |datatype: &str, shape: &str| {
         file(&a(&format!("datatype: {datatype}, byteorder: big, shape: {shape}")), &[&[0; 8]])
     };
-    refusal(&with("[ascii, 1099511627776]", "[1]"));
-    refusal(&with("[ucs4, 1152921504606846975]", "[1]"));
-    refusal(&with("[ucs4, 4611686018427387904]", "[1]"));
-    refusal(&with("[{name: x, datatype: int8, shape: [4294967296, 4294967296]}]", "[1]"));
+    rejection(&with("[ascii, 1099511627776]", "[1]"));
+    rejection(&with("[ucs4, 1152921504606846975]", "[1]"));
+    rejection(&with("[ucs4, 4611686018427387904]", "[1]"));
+    rejection(&with("[{name: x, datatype: int8, shape: [4294967296, 4294967296]}]", "[1]"));
     assert!(array(&with("[ascii, 1099511627776]", "[0]"), "/a").strings().unwrap().is_empty());
 }
 
@@ -105,6 +108,6 @@ fn an_array_in_a_truncated_block_does_not_affect_other_arrays() {
     let mut bytes = bytes_of(&tree, &[&[0; 8]]);
     bytes.truncate(bytes.len() - 1);
     let file = Asdf::from_bytes(bytes).unwrap();
-    assert!(refusal(&file).contains("is truncated"));
+    assert!(rejection(&file).contains("is truncated"));
     assert_eq!(array(&file, "/b").len(), 1);
 }

@@ -61,7 +61,7 @@ fn array<'a>(file: &'a Asdf, pointer: &str) -> NdArray<'a> {
 }
 
 /// Reads the array `/a`, which must fail, and returns the error message.
-fn refusal(file: &Asdf) -> String {
+fn rejection(file: &Asdf) -> String {
     match node(file, "/a").ndarray() {
         Ok(array) => panic!("{array:?}"),
         Err(error) => error.to_string(),

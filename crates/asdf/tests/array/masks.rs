@@ -1,6 +1,6 @@
 //! Reading the masks of arrays.
 
-use super::{a, array, file, refusal};
+use super::{a, array, file, rejection};
 
 fn mask(tree: &str, data: &[u8]) -> Option<Vec<bool>> {
     let file = file(tree, &[data]);
@@ -96,7 +96,7 @@ fn the_mask_of_a_mask_is_ignored() {
 fn a_mask_of_the_wrong_shape_or_type_is_an_error() {
     let keys = "datatype: uint8, byteorder: big, shape: [3]";
     for mask in ["[1, 0]", "[[1, 0, 1]]", "text", "[a, b, c]", "{data: x}"] {
-        refusal(&file(&a(&format!("{keys}, mask: {mask}")), &[&[0; 3]]));
+        rejection(&file(&a(&format!("{keys}, mask: {mask}")), &[&[0; 3]]));
     }
     for datatype in ["[{name: x, datatype: uint8}]", "[ascii, 1]"] {
         let tree = a(&format!("datatype: {datatype}, byteorder: big, shape: [3], mask: 1"));

@@ -8,7 +8,7 @@ use flate2::write::ZlibEncoder;
 use half::f16;
 use num_complex::Complex;
 
-use super::{a, array, block, bytes_of, file, node, refusal, unmapped};
+use super::{a, array, block, bytes_of, file, node, rejection, unmapped};
 
 fn float64(values: &[f64], byteorder: &str) -> (String, Vec<u8>) {
     let bytes = match byteorder {
@@ -241,7 +241,7 @@ fn an_array_in_a_missing_block_is_an_error() {
     for source in ["1", "-2", "9223372036854775807", "-9223372036854775808"] {
         let keys = format!("source: {source}, datatype: int8, byteorder: big, shape: [1]");
         let file = file(&format!("a: !core/ndarray-1.1.0 {{{keys}}}"), &[&[5]]);
-        assert!(refusal(&file).contains("the block does not exist"), "{source}");
+        assert!(rejection(&file).contains("the block does not exist"), "{source}");
     }
 }
 
@@ -271,7 +271,7 @@ fn the_length_of_an_open_dimension_depends_on_the_offset_and_the_stride() {
     assert_eq!(rows("offset: 100"), [0; 0]);
     for keys in ["strides: [0]", "strides: [-1], offset: 63"] {
         let tree = a(&format!("datatype: uint8, byteorder: big, shape: ['*'], {keys}"));
-        assert!(refusal(&file(&tree, &[&data])).contains("positive stride"));
+        assert!(rejection(&file(&tree, &[&data])).contains("positive stride"));
     }
 }
 

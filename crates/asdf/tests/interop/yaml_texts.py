@@ -3,7 +3,7 @@ loader: `yaml_texts.py DIRECTORY`. The Rust test `interop` then reads the texts,
 `SCIBIN_INTEROP_TEXTS` sets the number of random texts, and `SCIBIN_INTEROP_SEED` the seed.
 
 Each line of `yaml.jsonl` is an object with the `text` and either
-- `refused`, the message with which PyYAML rejects the text, or
+- `rejected`, the message with which PyYAML rejects the text, or
 - `events`, a list of [kind, anchor, tag, style, text], and either `json`, the value as `scibin asdf tree --json`
   prints it, or `unmade`, the reason why PyYAML creates no value."""
 
@@ -366,9 +366,9 @@ def case(text):
     except yaml.constructor.ConstructorError as error:
         result["unmade"] = f"constructor: {error.problem}"
     except yaml.reader.ReaderError as error:
-        return {"text": text, "refused": f"reader: {error.reason}"}
+        return {"text": text, "rejected": f"reader: {error.reason}"}
     except yaml.YAMLError as error:
-        return {"text": text, "refused": f"{getattr(error, 'context', None)}; {getattr(error, 'problem', error)}"}
+        return {"text": text, "rejected": f"{getattr(error, 'context', None)}; {getattr(error, 'problem', error)}"}
     except Unmade as error:
         result["unmade"] = str(error)
     except UnicodeEncodeError:
@@ -394,15 +394,15 @@ def main(directory):
     count = int(os.environ.get("SCIBIN_INTEROP_TEXTS", 10_000))
     seed = int(os.environ.get("SCIBIN_INTEROP_SEED", 1))
     generator = Generator(seed)
-    refused = written = 0
+    rejected = written = 0
     with open(directory / "yaml.jsonl", "w", encoding="utf-8") as out:
         for text in (*trees(), *(generator.text() for _ in range(count))):
             result = case(text)
             if result is not None:
                 out.write(json.dumps(result) + "\n")
                 written += 1
-                refused += "refused" in result
-    print(f"{written} YAML texts, {refused} of them refused by PyYAML {yaml.__version__}, libyaml {yaml._yaml.get_version_string()}")
+                rejected += "rejected" in result
+    print(f"{written} YAML texts, {rejected} of them rejected by PyYAML {yaml.__version__}, libyaml {yaml._yaml.get_version_string()}")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ use crate::{try_json, try_parse};
 struct Case {
     text: String,
     /// The error of `PyYAML`, if it rejects the text.
-    refused: Option<String>,
+    rejected: Option<String>,
     /// The error of `PyYAML`, if it accepts the text but creates no value.
     unmade: Option<String>,
     events: Vec<Value>,
@@ -27,17 +27,17 @@ impl Case {
     fn read(line: &str) -> Self {
         let mut case: Value = serde_json::from_str(line).unwrap();
         let text = |name: &str| case[name].as_str().map(str::to_owned);
-        let (refused, unmade) = (text("refused"), text("unmade"));
+        let (rejected, unmade) = (text("rejected"), text("unmade"));
         let text = text("text").unwrap();
         let events = case["events"].as_array().cloned().unwrap_or_default();
-        Self { text, refused, unmade, events, json: case["json"].take() }
+        Self { text, rejected, unmade, events, json: case["json"].take() }
     }
 
     /// Returns the error of `PyYAML` if it rejects the text, or would reject it when composing the
     /// nodes.
-    fn refusal(&self) -> Option<&str> {
+    fn rejection(&self) -> Option<&str> {
         let undefined = self.unmade.as_deref().filter(|why| why.contains("undefined alias"));
-        self.refused.as_deref().or(undefined)
+        self.rejected.as_deref().or(undefined)
     }
 }
 
@@ -83,7 +83,7 @@ const ALLOWED: &[Allowed] = &[
 
 /// Returns `true` if `PyYAML` rejects the text with a message that contains `message`.
 fn says(case: &Case, message: &str) -> bool {
-    case.refusal().is_some_and(|why| why.contains(message))
+    case.rejection().is_some_and(|why| why.contains(message))
 }
 
 /// Returns `true` if a line begins with `...`.
@@ -123,15 +123,15 @@ fn compare(case: &Case) -> Result<&'static str, String> {
     let message = document.as_ref().err().map(Error::to_string);
     let verdict = document.as_ref().map_err(|_| message.as_deref().unwrap_or_default());
     let mut allowed = ALLOWED.iter().filter(|it| (it.test)(case, verdict, &codes));
-    match (case.refusal(), &document) {
-        (Some(_), Err(_)) => Ok("refused by both"),
+    match (case.rejection(), &document) {
+        (Some(_), Err(_)) => Ok("rejected by both"),
         (Some(why), Ok(_)) => match allowed.next() {
             Some(allowed) => Ok(allowed.reason),
-            None => Err(format!("PyYAML refuses it: {why}")),
+            None => Err(format!("PyYAML rejects it: {why}")),
         },
         (None, Err(error)) => match allowed.next() {
             Some(allowed) => Ok(allowed.reason),
-            None => Err(format!("we refuse it: {error}")),
+            None => Err(format!("we reject it: {error}")),
         },
         (None, Ok(document)) => same(case, document),
     }

@@ -40,14 +40,14 @@ impl WriteOptions {
     /// Fails with [`ErrorKind::InvalidOption`] if the metadata is set but is not an object, or if an element is
     /// larger than a chunk can be.
     pub fn array(self, info: &ArrayInfo) -> Result<Self> {
-        let refused = || {
+        let rejected = || {
             let message = "not an object, so it cannot describe an array".to_owned();
             Error::new(ErrorKind::InvalidOption { option: "metadata", message })
         };
         let mut metadata = info.to_json();
         if let (Some(text), Value::Object(keys)) = (&self.metadata, &mut metadata) {
             let Ok(Value::Object(others)) = serde_json::from_slice(text) else {
-                return Err(refused());
+                return Err(rejected());
             };
             for (key, value) in others {
                 keys.entry(key).or_insert(value);

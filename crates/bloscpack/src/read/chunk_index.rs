@@ -380,8 +380,8 @@ mod tests {
     fn an_ambiguous_order_is_rejected_until_the_caller_chooses_one() {
         let mut file = file();
         file.offsets.as_mut().unwrap().swap(0, 1);
-        for refused in [lenient(&file), strict(&file)] {
-            let error = refused.unwrap_err();
+        for rejected in [lenient(&file), strict(&file)] {
+            let error = rejected.unwrap_err();
             let is_permuted =
                 matches!(error.kind(), ErrorKind::OffsetMismatch { permuted: true, .. });
             assert!(is_permuted, "{error}");

@@ -24,20 +24,20 @@ impl Recipe {
         typesize: u32,
         checksum: Checksum,
     ) -> Result<Self> {
-        let refuse = |option, message| Error::new(ErrorKind::InvalidOption { option, message });
+        let reject = |option, message| Error::new(ErrorKind::InvalidOption { option, message });
         if level > 9 {
-            return Err(refuse("level", format!("{level}, expected 0 to 9")));
+            return Err(reject("level", format!("{level}, expected 0 to 9")));
         }
         let typesize = match u8::try_from(typesize) {
             Ok(typesize) if typesize > 0 => typesize,
-            _ => return Err(refuse("typesize", format!("{typesize}, expected 1 to 255"))),
+            _ => return Err(reject("typesize", format!("{typesize}, expected 1 to 255"))),
         };
         let options = CompressOptions::new(compressor).level(level).shuffle(shuffle);
         let options = options.typesize(typesize);
         // Compressing empty data shows whether this build has the compressor.
         match compress(&[], &options) {
             Ok(_) => Ok(Self { compress: options, checksum }),
-            Err(error) => Err(refuse("compressor", error.to_string())),
+            Err(error) => Err(reject("compressor", error.to_string())),
         }
     }
 

@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    fn refused(options: &WriteOptions) -> Error {
+    fn rejected(options: &WriteOptions) -> Error {
         options.check().unwrap_err()
     }
 
@@ -202,7 +202,7 @@ mod tests {
             (new().chunk_size(ChunkSize::Bytes(2_147_483_632)), "chunk_size"),
             (new().offsets(false).max_app_chunks(1), "max_app_chunks"),
         ] {
-            let error = refused(&options);
+            let error = rejected(&options);
             assert!(error.to_string().starts_with(&format!("{option}: ")), "{error}");
         }
     }
@@ -220,7 +220,7 @@ mod tests {
             (v2.clone().max_app_chunks(1), "no space for appending in version 2"),
             (v2.version(Version::V1), "writing is not supported in version 1"),
         ] {
-            assert_eq!(refused(&options).to_string(), message);
+            assert_eq!(rejected(&options).to_string(), message);
         }
     }
 
@@ -228,13 +228,13 @@ mod tests {
     fn metadata_longer_than_max_size_is_rejected() {
         let metadata = MetadataOptions { max_size: Some(1), ..MetadataOptions::default() };
         let options = WriteOptions::new().metadata(&json!({})).metadata_options(metadata);
-        assert!(matches!(refused(&options).kind(), ErrorKind::NotEnoughSpace { .. }));
+        assert!(matches!(rejected(&options).kind(), ErrorKind::NotEnoughSpace { .. }));
     }
 
     #[cfg(not(feature = "c-blosc"))]
     #[test]
     fn a_compressor_missing_from_the_build_is_rejected() {
-        let error = refused(&WriteOptions::new().compressor(Compressor::Blosclz));
+        let error = rejected(&WriteOptions::new().compressor(Compressor::Blosclz));
         assert!(error.to_string().starts_with("compressor: "), "{error}");
     }
 }

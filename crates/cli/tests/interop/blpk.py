@@ -57,7 +57,7 @@ def scenarios():
     for size in SIZES:
         yield f"chunk size {size}", [f"c --chunk-size {size} data.dat", "info data.dat.blp", "d data.dat.blp out", f"c -z {size} data.dat packed.blp"]
     for size in WRONG_SIZES:
-        yield f"chunk size {size!r} refused", [["c", f"--chunk-size={size}", "data.dat"]]
+        yield f"chunk size {size!r} rejected", [["c", f"--chunk-size={size}", "data.dat"]]
     for checksum in layout.CHECKSUMS:
         yield f"checksum {checksum}", [f"c --checksum {checksum} data.dat", "info data.dat.blp", "d data.dat.blp out", f"c -k {checksum} data.dat packed.blp"]
     yield "checksum unknown", ["c --checksum NO_SUCH_CHECKSUM data.dat", "c -k ADLER32 data.dat"]

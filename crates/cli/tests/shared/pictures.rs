@@ -105,14 +105,14 @@ fn arrays_of_every_format_can_be_drawn() {
         assert_eq!(folder.done(&[file, &options].concat()).stdout, expected, "{file:?}");
     }
     folder.write("x.json", "[]");
-    let refused = folder.run(&["get", "x.json", "/0", "--png", "-"]);
-    assert!(stderr(&refused).contains("an archive contains no arrays"), "{}", stderr(&refused));
+    let rejected = folder.run(&["get", "x.json", "/0", "--png", "-"]);
+    assert!(stderr(&rejected).contains("an archive contains no arrays"), "{}", stderr(&rejected));
 }
 
 #[test]
 fn arrays_that_cannot_be_drawn_are_rejected_with_the_reason() {
     let folder = Folder::new();
-    let refused = |datatype: &str, shape: &[u64], bytes: &[u8], option: &[&str]| {
+    let rejected = |datatype: &str, shape: &[u64], bytes: &[u8], option: &[&str]| {
         put(&folder, datatype, shape, bytes);
         let output = folder.run(&[&["get", "x.asdf", "/x"], option].concat());
         assert_eq!((status(&output), output.stdout.len()), (2, 0), "{datatype} {shape:?}");
@@ -127,7 +127,7 @@ fn arrays_that_cannot_be_drawn_are_rejected_with_the_reason() {
         ("|u1", &[2], b"ab", png, "--preview draws"),
         ("|u1", &[1, 1, 2, 1], b"ab", png, "--slice selects a plane, such as --slice 0,0"),
     ] {
-        let message = refused(datatype, shape, bytes, option);
+        let message = rejected(datatype, shape, bytes, option);
         assert!(message.contains(sentence), "{message}");
         assert!(message.starts_with("scibin: x.asdf /x: "), "{message}");
     }

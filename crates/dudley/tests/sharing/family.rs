@@ -331,7 +331,7 @@ fn a_file_of_a_family_that_contradicts_its_summary_is_rejected() {
     let r = family.get("/r").unwrap();
     let whole = std::fs::read(&files[1]).unwrap();
     let old = r.read::<f64>().unwrap();
-    let refused = |bytes: &[u8]| {
+    let rejected = |bytes: &[u8]| {
         std::fs::write(&files[1], bytes).unwrap();
         let error = r.read::<f64>().unwrap_err().to_string();
         assert!(error.contains("run_001.bd"), "{error}");
@@ -348,15 +348,15 @@ fn a_file_of_a_family_that_contradicts_its_summary_is_rejected() {
     };
     let mut big = whole.clone();
     big[1] = b'>';
-    assert!(refused(&big).contains("expected the byte order `<`, found `>`"));
+    assert!(rejected(&big).contains("expected the byte order `<`, found `>`"));
     let mut foreign = whole.clone();
     foreign[0] = 0;
-    assert!(refused(&foreign).contains("it has no signature"));
+    assert!(rejected(&foreign).contains("it has no signature"));
     let longer = [&whole[..], &[0; 8]].concat();
-    assert!(refused(&longer).contains("but the summary says"));
-    assert!(refused(&whole[..whole.len() - 1]).contains("but the summary says"));
+    assert!(rejected(&longer).contains("but the summary says"));
+    assert!(rejected(&whole[..whole.len() - 1]).contains("but the summary says"));
     let other = TEMPLATE.replace("r = f8[IMAX, JMAX]", "r = i8[IMAX, JMAX]");
-    let message = refused(&with_layout(&other));
+    let message = rejected(&with_layout(&other));
     assert!(message.contains("~ /r: type <i8 -> <f8"), "{message}");
 
     let same = TEMPLATE.replace("r = f8", "## The same.\nr = f8");

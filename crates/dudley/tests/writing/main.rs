@@ -403,23 +403,23 @@ fn an_extension_continues_in_the_dict_in_which_the_old_layout_ended() {
 
 #[test]
 fn an_extension_that_would_change_existing_data_is_rejected() {
-    let refuse = |layout: &str, more: &str, mode| {
+    let reject = |layout: &str, more: &str, mode| {
         let (bytes, _) = written(&options(Order::Little), layout, |_| Ok(())).unwrap();
         Extension::new(&bytes[..], more, mode, &Values::new()).map(|_| ()).unwrap_err().to_string()
     };
     let both = [ExtendMode::Safe, ExtendMode::InPlace];
     for mode in both {
-        let message = refuse("a = u1", "[3]  b = u1", mode);
+        let message = reject("a = u1", "[3]  b = u1", mode);
         assert!(message.contains("would continue the last item"), "{message}");
-        let message = refuse("a = u1", "b = u1 @16", mode);
+        let message = reject("a = u1", "b = u1 @16", mode);
         assert!(message.contains("`/b` would overwrite"), "{message}");
-        assert!(refuse("a = u1", "a = u2", mode).contains("error[E020]"));
+        assert!(reject("a = u1", "a = u2", mode).contains("error[E020]"));
     }
     let (old, _) = example_a();
     let mut more = Extension::new(&old[..], "y = i4", both[0], &Values::new()).unwrap();
     let error = more.put("x", &[1.0, 2.0, 3.0]).unwrap_err();
     assert_eq!(error.to_string(), "`x`: it has already been written");
-    let message = refuse("a = u1[8]  b = u1 @17", "c = u1", ExtendMode::InPlace);
+    let message = reject("a = u1[8]  b = u1 @17", "c = u1", ExtendMode::InPlace);
     assert!(message.contains("because of `@` addresses"), "{message}");
     let (apart, _) = written(&options(Order::Little).apart(true), "a = u1", |_| Ok(())).unwrap();
     let error =

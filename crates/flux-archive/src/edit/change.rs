@@ -110,7 +110,7 @@ pub fn append<W: Write>(
 /// directory.
 fn check_places<'e>(entries: impl Iterator<Item = &'e Entry<'e>> + Clone) -> Result<()> {
     let mut tree = Tree::new();
-    let refuse = |entry: &Entry<'_>, message| {
+    let reject = |entry: &Entry<'_>, message| {
         let (code, path) = (Code::BelowNoDirectory, entry.path().to_string());
         Err(ErrorKind::NotWritable { code, path, message }.into())
     };
@@ -118,14 +118,14 @@ fn check_places<'e>(entries: impl Iterator<Item = &'e Entry<'e>> + Clone) -> Res
         let is_directory = |kind| kind == FileType::Directory;
         match tree.insert(entry.path(), entry.file_type(), 0) {
             Some((kind, _)) if is_directory(kind) != is_directory(entry.file_type()) => {
-                return refuse(entry, format!("the archive already has a {kind} with this path"));
+                return reject(entry, format!("the archive already has a {kind} with this path"));
             }
             _ => {}
         }
     }
     for entry in entries {
         if let Some((above, kind)) = tree.blocked(entry.path()) {
-            return refuse(entry, format!("{above:?} is a {kind}"));
+            return reject(entry, format!("{above:?} is a {kind}"));
         }
     }
     Ok(())

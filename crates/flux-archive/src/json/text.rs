@@ -264,11 +264,11 @@ mod tests {
     fn decoding_stops_if_the_callback_fails() {
         let plain = "line\n".repeat(400_000);
         let mut count = 0;
-        let refuse = |_: &[u8]| {
+        let reject = |_: &[u8]| {
             count += 1;
             if count == 2 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
         };
-        let result = Text::new(&plain).for_each_piece(refuse);
+        let result = Text::new(&plain).for_each_piece(reject);
         assert_eq!(result.unwrap_err().kind(), io::ErrorKind::StorageFull);
         assert_eq!(count, 2);
     }

@@ -62,9 +62,9 @@ impl OpenOptions {
         entries.retain(|_| !superseded.next().unwrap_or_default());
         let pointer = report.pointer().to_owned();
         let (mut diagnostics, more_diagnostics) = report.finish()?;
-        let refused = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
-        if diagnostics.iter().any(refused) {
-            diagnostics.retain(refused);
+        let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
+        if diagnostics.iter().any(is_error) {
+            diagnostics.retain(is_error);
             return Err(ErrorKind::Rejected(diagnostics).into());
         }
         Ok(Archive { form, pointer, entries, diagnostics, more_diagnostics })

@@ -263,7 +263,7 @@ fn check_regular(path: &Path) -> io::Result<()> {
 /// Checks that the tables of Flux are plain tables. Fails if one of them is a view, is a virtual
 /// table, has computed columns, or has triggers while the database is open for writing.
 fn check_schema(connection: &Connection, writable: bool) -> Result<(), StoreError> {
-    let refuse = |table: &str, found: &str| {
+    let reject = |table: &str, found: &str| {
         Err(StoreError::Damaged(format!("expected {table} to be a plain table, found {found}")))
     };
     let mut tables = Vec::new();
@@ -284,14 +284,14 @@ fn check_schema(connection: &Connection, writable: bool) -> Result<(), StoreErro
         }
         let Some(table) = ours else { continue };
         if is(0, "trigger")? && writable {
-            return refuse(table, "triggers");
+            return reject(table, "triggers");
         }
         if is(0, "view")? {
-            return refuse(table, "a view");
+            return reject(table, "a view");
         }
         if is(0, "table")? {
             if row.get::<_, Option<i64>>(2)?.unwrap_or_default() <= 0 {
-                return refuse(table, "a virtual table");
+                return reject(table, "a virtual table");
             }
             tables.push(table);
         }
@@ -301,7 +301,7 @@ fn check_schema(connection: &Connection, writable: bool) -> Result<(), StoreErro
         let hidden = columns.query_map([], |row| row.get::<_, i64>("hidden"))?;
         for hidden in hidden {
             if hidden? != 0 {
-                return refuse(table, "a computed column");
+                return reject(table, "a computed column");
             }
         }
     }
@@ -569,7 +569,7 @@ mod tests {
     }
 
     /// Creates a database with a schema, and returns the error from opening it.
-    fn refused(schema: &str) -> String {
+    fn rejected(schema: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         Connection::open(&path).unwrap().execute_batch(schema).unwrap();
@@ -585,15 +585,15 @@ mod tests {
             let view = format!(
                 "CREATE VIEW {objects} AS {forever} SELECT i AS hash, -1 AS size, i AS object FROM n"
             );
-            assert!(refused(&view).ends_with("found a view"), "{objects}");
+            assert!(rejected(&view).ends_with("found a view"), "{objects}");
             let table = format!("CREATE VIRTUAL TABLE {objects} USING fts5(hash, size, object)");
-            assert!(refused(&table).ends_with("found a virtual table"), "{objects}");
+            assert!(rejected(&table).ends_with("found a virtual table"), "{objects}");
         }
         let view = format!(
             "CREATE TABLE objects(hash, size, object);
             CREATE VIEW Checkpt_v2 AS {forever} SELECT i AS id, 'x' AS value FROM n"
         );
-        assert!(refused(&view).contains("expected checkpt_v2 to be a plain table"));
+        assert!(rejected(&view).contains("expected checkpt_v2 to be a plain table"));
     }
 
     #[test]
@@ -604,10 +604,10 @@ mod tests {
             "object BLOB AS (zeroblob(900000000)) STORED",
         ] {
             let schema = format!("CREATE TABLE objects(hash BLOB PRIMARY KEY, size INT, {column})");
-            assert!(refused(&schema).ends_with("found a computed column"), "{column}");
+            assert!(rejected(&schema).ends_with("found a computed column"), "{column}");
         }
         let schema = "CREATE TABLE objects(hash AS (zeroblob(900000000)), size INT, object BLOB)";
-        assert!(refused(schema).ends_with("found a computed column"));
+        assert!(rejected(schema).ends_with("found a computed column"));
     }
 
     #[test]

@@ -28,16 +28,16 @@ pub(super) enum Data<'e> {
 
 impl<'e> Plan<'e> {
     pub(super) fn of(entry: &'e Entry<'_>) -> Result<Self> {
-        let refuse = |code: Code, message: String| {
+        let reject = |code: Code, message: String| {
             let path = entry.path.to_string();
             Err(ErrorKind::NotWritable { code, path, message }.into())
         };
         let (data_len, len) = (entry.content.data_len(), entry.len());
         if i64::try_from(len).is_err() {
-            return refuse(Code::SizeType, format!("the size {len} does not fit into 63 bits"));
+            return reject(Code::SizeType, format!("the size {len} does not fit into 63 bits"));
         }
         if entry.size.is_some_and(|size| size < data_len) {
-            return refuse(
+            return reject(
                 Code::SizeBelowData,
                 format!("the data has {}, which is more than the size", count(data_len, "byte")),
             );
@@ -50,13 +50,13 @@ impl<'e> Plan<'e> {
                 "the size is {len}, but the data has {data}: only content stored as blobs can be padded \
                  with zeros"
             );
-            return refuse(Code::SizeAboveData, message);
+            return reject(Code::SizeAboveData, message);
         }
         let string = |text| Some(Data::String(text));
         let (encoding, data) = match &entry.content {
             Content::Directory | Content::Empty => (None, None),
             Content::Symlink(target) if target.is_empty() || target.contains('\0') => {
-                return refuse(
+                return reject(
                     Code::LinkTarget,
                     "the target is empty or contains a NUL".to_owned(),
                 );
@@ -81,7 +81,7 @@ impl<'e> Plan<'e> {
                 regions.retain(|region| region.size > 0);
                 regions.sort_by_key(|region| region.offset);
                 if regions.windows(2).any(|pair| pair[0].end() > pair[1].offset) {
-                    return refuse(Code::UntidyRegions, "the regions overlap".to_owned());
+                    return reject(Code::UntidyRegions, "the regions overlap".to_owned());
                 }
                 if regions.is_empty() {
                     (None, None)

@@ -7,7 +7,7 @@ use flux_archive::{Archive, Profile};
 use serde_json::Value;
 
 /// The cases that Flux extracts but this crate rejects, with the reasons.
-const REFUSED: &[(&str, &str)] = &[
+const REJECTED: &[(&str, &str)] = &[
     ("type-size--5", "a size cannot be negative; Flux creates an empty file"),
     ("type-size-9223372036854775807", "above the limit; Flux creates an empty file"),
     ("path-inner-dotdot", "\"..\" is not allowed anywhere in a path"),
@@ -42,7 +42,7 @@ fn archives_that_flux_extracts_are_accepted_unless_listed() {
     let Some(corpus) = testdata::corpus() else { return };
     let text = std::fs::read_to_string(corpus.join("flux/cases-extract.json")).unwrap();
     let cases: Value = serde_json::from_str(&text).unwrap();
-    let refused: BTreeMap<_, _> = REFUSED.iter().copied().collect();
+    let rejected: BTreeMap<_, _> = REJECTED.iter().copied().collect();
     let read: BTreeMap<_, _> = READ.iter().copied().collect();
     let mut wrong = Vec::new();
     for case in cases["cases"].as_array().unwrap() {
@@ -50,8 +50,8 @@ fn archives_that_flux_extracts_are_accepted_unless_listed() {
         let archive = archive(case);
         let found = Archive::parse(archive.as_bytes(), Profile::Flux);
         let theirs = case["reference"]["rc"] == 0;
-        let listed = refused.contains_key(name) || read.contains_key(name);
-        let expected = if theirs { !refused.contains_key(name) } else { read.contains_key(name) };
+        let listed = rejected.contains_key(name) || read.contains_key(name);
+        let expected = if theirs { !rejected.contains_key(name) } else { read.contains_key(name) };
         if found.is_ok() != expected || listed != (theirs != expected) {
             let found = found.map(|archive| format!("{:?}", archive.diagnostics()));
             wrong.push(format!("{name}: status {}, {found:?}", case["reference"]["rc"]));

@@ -36,7 +36,7 @@ fn one(entry: &Entry<'_>) -> String {
     text
 }
 
-fn refusal(entry: &Entry<'_>) -> Code {
+fn rejection(entry: &Entry<'_>) -> Code {
     let mut out = Vec::new();
     let error = Writer::new(&mut out, Form::Array).entry(entry).unwrap_err();
     assert!(out.is_empty());
@@ -181,13 +181,13 @@ fn untidy_entries_are_written_in_their_strict_form() {
 fn writing_an_entry_without_a_strict_form_fails() {
     let file = |content| Entry::new(path("f"), 0o644, content);
     let text = || Content::Text(Text::new("ab"));
-    assert_eq!(refusal(&file(text()).with_size(1)), Code::SizeBelowData);
-    assert_eq!(refusal(&file(text()).with_size(3)), Code::SizeAboveData);
-    assert_eq!(refusal(&file(Content::Empty).with_size(1 << 63)), Code::SizeType);
+    assert_eq!(rejection(&file(text()).with_size(1)), Code::SizeBelowData);
+    assert_eq!(rejection(&file(text()).with_size(3)), Code::SizeAboveData);
+    assert_eq!(rejection(&file(Content::Empty).with_size(1 << 63)), Code::SizeType);
     let overlapping = vec![region(0, b"AAAA"), region(2, b"BBBB")];
-    assert_eq!(refusal(&file(Content::Blobvec(overlapping))), Code::UntidyRegions);
+    assert_eq!(rejection(&file(Content::Blobvec(overlapping))), Code::UntidyRegions);
     for target in ["", "a\0"] {
-        assert_eq!(refusal(&file(Content::Symlink(target.into()))), Code::LinkTarget);
+        assert_eq!(rejection(&file(Content::Symlink(target.into()))), Code::LinkTarget);
     }
     let mut writer = Writer::new(Vec::new(), Form::Dict);
     writer.entry(&file(Content::Empty)).unwrap();

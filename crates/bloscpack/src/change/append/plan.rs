@@ -242,17 +242,17 @@ fn other_section(
 
 /// Returns the number of rows of an array after appending `len` bytes.
 fn rows_after(info: &ArrayInfo, len: u64) -> Result<u64> {
-    let refuse = |message: String| Err(ErrorKind::ShapeMismatch(message).into());
+    let reject = |message: String| Err(ErrorKind::ShapeMismatch(message).into());
     let Some((&rows, others)) = info.shape().split_first() else {
-        return refuse("a single element has no first axis to append to".to_owned());
+        return reject("a single element has no first axis to append to".to_owned());
     };
     if info.order() == Order::F && !others.is_empty() {
-        return refuse("the rows of an array in Fortran order are not contiguous".to_owned());
+        return reject("the rows of an array in Fortran order are not contiguous".to_owned());
     }
     let row = others.iter().try_fold(info.datatype().itemsize(), |size, &n| size.checked_mul(n));
     if let Some(row) = row.filter(|&row| row > 0 && len % row == 0) {
         return Ok(rows.saturating_add(len / row));
     }
     let (len, row) = (count(len, "byte"), count(row.unwrap_or(0), "byte"));
-    refuse(format!("expected whole rows of {row}, found {len}"))
+    reject(format!("expected whole rows of {row}, found {len}"))
 }

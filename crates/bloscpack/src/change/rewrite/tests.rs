@@ -135,13 +135,13 @@ fn rewriting_corrects_wrong_sizes_and_an_unknown_number_of_chunks() {
 fn options_that_version_2_does_not_support_are_rejected_when_rewriting() {
     let file = open(pack_to_vec(b"data", &packing().metadata(&json!(1))).unwrap());
     let v2 = RewriteOptions::new().version(Version::V2);
-    let refused = |options: &RewriteOptions| {
+    let rejected = |options: &RewriteOptions| {
         let error = rewrite(&file, Cursor::new(Vec::new()), options).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::NotInVersion { .. }), "{error}");
     };
-    refused(&v2);
-    refused(&v2.clone().without_metadata().max_app_chunks(1));
-    refused(&RewriteOptions::new().version(Version::V1));
+    rejected(&v2);
+    rejected(&v2.clone().without_metadata().max_app_chunks(1));
+    rejected(&RewriteOptions::new().version(Version::V1));
     rewritten(&file, &v2.without_metadata());
 }
 

@@ -42,7 +42,7 @@ fn arrays(set: &[(String, PathBuf)]) -> Result<Arrays, Failure> {
 
 /// Returns the failure for an array that cannot be written. The status is 2 even if the cause is
 /// bad data.
-fn refused(file: &Path, error: dudley::Error) -> Failure {
+fn rejected(file: &Path, error: dudley::Error) -> Failure {
     Failure::dudley(file, error).fatal()
 }
 
@@ -66,7 +66,7 @@ pub(super) fn new(command: &New, output: Output) -> Result<Verdict, Failure> {
     let writer = options.write_at(&mut target, layout);
     let mut writer = writer.map_err(|error| Failure::dudley(&command.layout, error))?;
     for (path, from, array) in &arrays {
-        writer.put_array(path, array).map_err(|error| refused(from, error))?;
+        writer.put_array(path, array).map_err(|error| rejected(from, error))?;
     }
     let report = writer.finish().map_err(|error| Failure::dudley(&command.out, error))?;
     file.commit()?;
@@ -104,9 +104,9 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
     let array = npy(&command.array)?;
     let file = data::open(path, &command.described, output)?;
-    let patch = file.patch_array(&command.path, &array).map_err(|error| refused(path, error))?;
+    let patch = file.patch_array(&command.path, &array).map_err(|error| rejected(path, error))?;
     let (offset, len) = (patch.offset(), patch.bytes().len());
-    patch.commit_to(path).map_err(|error| refused(path, error))?;
+    patch.commit_to(path).map_err(|error| rejected(path, error))?;
     if output.json {
         print_json(&json!({
             "file": name(path), "format": "dudley", "ok": true, "address": offset, "bytes": len,
@@ -130,7 +130,7 @@ pub(super) fn append(command: &Append, output: Output) -> Result<Verdict, Failur
     let mut more = more.map_err(|error| Failure::dudley(path, error))?;
     values(&command.given.params, &[more.layout()])?;
     for (item, from, array) in &arrays {
-        more.put_array(item, array).map_err(|error| refused(from, error))?;
+        more.put_array(item, array).map_err(|error| rejected(from, error))?;
     }
     let report = more.commit_to(path).map_err(|error| Failure::dudley(path, error))?;
     done(path, &report, output)

@@ -191,16 +191,16 @@ impl Taken {
             return if before == id {
                 Ok(false)
             } else {
-                refuse(item, "the archive already contains a different file with this path")
+                reject(item, "the archive already contains a different file with this path")
             };
         }
         let is_file = |file_type| file_type != FileType::Directory;
         let through = |above: &str| self.files.get(above).is_some_and(|(_, above)| is_file(*above));
         if item.path.ancestors().any(through) {
-            return refuse(item, "the archive already contains a file or link above this path");
+            return reject(item, "the archive already contains a file or link above this path");
         }
         if is_file(item.file_type) && self.above.contains(path) {
-            return refuse(item, "the archive already contains files below this path");
+            return reject(item, "the archive already contains files below this path");
         }
         self.above.extend(item.path.ancestors().map(str::to_owned));
         self.files.insert(path.to_owned(), (id, item.file_type));
@@ -208,7 +208,7 @@ impl Taken {
     }
 }
 
-fn refuse(item: &Item, message: &str) -> Result<bool> {
+fn reject(item: &Item, message: &str) -> Result<bool> {
     let (code, path) = (Code::BelowNoDirectory, item.path.to_string());
     Err(ErrorKind::NotWritable { code, path, message: message.to_owned() }.into())
 }

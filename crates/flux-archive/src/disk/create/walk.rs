@@ -59,7 +59,7 @@ impl<'w> Walker<'w> {
                 }
                 Component::ParentDir => {
                     let message = "a path in an archive cannot have a \"..\" component";
-                    return Err(refused(Code::UnsafePath, &path.display().to_string(), message));
+                    return Err(rejected(Code::UnsafePath, &path.display().to_string(), message));
                 }
             }
         }
@@ -153,20 +153,20 @@ fn item(parent: &Dir, prefix: &str, name: &[u8]) -> Result<Option<Item>> {
     let path = format!("{prefix}{}", utf8(name)?);
     let Some(file_type) = found.file_type() else {
         let message = format!("an archive cannot contain {}", found.type_name());
-        return Err(refused(Code::FileType, &path, &message));
+        return Err(rejected(Code::FileType, &path, &message));
     };
     let path = ArchivePath::parse(&path)
-        .map_err(|error| refused(error.code(), &path, &error.to_string()))?;
+        .map_err(|error| rejected(error.code(), &path, &error.to_string()))?;
     Ok(Some(Item { parent: parent.clone(), name: name.to_vec(), path, file_type, found }))
 }
 
 fn utf8(name: &[u8]) -> Result<&str> {
     std::str::from_utf8(name).map_err(|_| {
         let shown = name.escape_ascii().to_string();
-        refused(Code::PathType, &shown, "the name is not UTF-8, so JSON cannot contain it")
+        rejected(Code::PathType, &shown, "the name is not UTF-8, so JSON cannot contain it")
     })
 }
 
-fn refused(code: Code, path: &str, message: &str) -> Error {
+fn rejected(code: Code, path: &str, message: &str) -> Error {
     ErrorKind::NotWritable { code, path: path.to_owned(), message: message.to_owned() }.into()
 }
