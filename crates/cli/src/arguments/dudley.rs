@@ -54,7 +54,7 @@ pub(crate) enum DudleyCommand {
     /// Create a native file from a layout and arrays
     #[command(after_long_help = examples(&[
         "scibin dudley new run.bdud --layout run.dud --param N=100 --set /x=x.npy",
-        "scibin dudley new run.bd --layout run.dud --set /v.id=ids.npy --apart",
+        "scibin dudley new run.bd --layout run.dud --set /v.id=ids.npy --omit-layout",
     ]))]
     New(New),
     /// Replace the numbers of an array in a file
@@ -268,7 +268,7 @@ pub(crate) struct New {
     pub(crate) order: Option<Order>,
     /// Do not append the layout to the file
     #[arg(long)]
-    pub(crate) apart: bool,
+    pub(crate) omit_layout: bool,
     /// Fail if any array has no data
     #[arg(long)]
     pub(crate) strict: bool,

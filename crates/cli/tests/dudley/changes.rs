@@ -25,14 +25,14 @@ fn new_writes_the_native_file_of_the_specification() {
     let again = new(&[]);
     assert_eq!(status(&again), 2);
     assert!(stderr(&again).contains("--force"), "{}", stderr(&again));
-    let output = new(&["--force", "--apart", "--order", ">"]);
+    let output = new(&["--force", "--omit-layout", "--order", ">"]);
     assert_eq!(status(&output), 0);
     assert_eq!(stderr(&output), "scibin: run.bdud: no data for /x, which was filled with zeros\n");
     let mut expected = b"\x8d>BD\r\n\x1a\n\0\0\0\0\0\0\0\0\0\x03".to_vec();
     expected.resize(48, 0);
     assert_eq!(folder.read("run.bdud"), expected);
     let given =
-        ["dudley", "new", "-", "--layout", "run.dud", "--param", "N=3", "--apart", "--json"];
+        ["dudley", "new", "-", "--layout", "run.dud", "--param", "N=3", "--omit-layout", "--json"];
     let output = folder.done(&[&given[..], &["--order", ">"]].concat());
     assert_eq!(output.stdout, expected, "standard output contains only the file");
     assert!(stderr(&output).contains("standard output: no data for /x"), "{}", stderr(&output));

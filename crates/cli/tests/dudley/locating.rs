@@ -108,7 +108,16 @@ fn family() -> Folder {
     for n in [3_i32, 5] {
         let param = format!("N={n}");
         let file = format!("run_{n}.bd");
-        folder.done(&["dudley", "new", &file, "--layout", "run.dud", "--param", &param, "--apart"]);
+        folder.done(&[
+            "dudley",
+            "new",
+            &file,
+            "--layout",
+            "run.dud",
+            "--param",
+            &param,
+            "--omit-layout",
+        ]);
         records.extend(n.to_le_bytes());
         records.extend([0; 4]);
     }
@@ -182,7 +191,7 @@ const ORDERED: &str = "< N : u1  x = u2[N]  s = { M : u1  \"\" = S1[M] }[2]  z =
 fn ordered(folder: &Folder) -> Vec<u8> {
     folder.write("run.dud", ORDERED);
     folder.write("z.dud", "< z = i4[4] -> gzip");
-    folder.done(&["dudley", "new", "z.bd", "--layout", "z.dud", "--apart"]);
+    folder.done(&["dudley", "new", "z.bd", "--layout", "z.dud", "--omit-layout"]);
     let mut bytes = vec![2, 0, 5, 0, 6, 0, 2, b'a', b'b', 1, b'c'];
     bytes.resize(16, 0);
     bytes.extend(&folder.read("z.bd")[16..]);

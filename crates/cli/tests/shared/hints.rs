@@ -15,7 +15,7 @@ const HINTS: &[(&str, &str)] = &[
     ("bloscpack unpack bad.blp -o out", "`scibin bloscpack recover FILE -o OUT` "),
     ("verify bad.blp", "`scibin bloscpack recover FILE -o OUT` "),
     ("bloscpack append small.blp good.npy", "with `--grow`, `scibin bloscpack append` "),
-    ("dudley get good.apart x", "`--layout LAYOUT` "),
+    ("dudley get good.bare x", "`--layout LAYOUT` "),
     ("flux extract outside.json", "`scibin flux lint FILE` "),
     ("flux extract good.json --max-size 1", "`--max-size SIZE` "),
     ("flux extract blobs.json", "`--store STORE` "),
@@ -86,6 +86,6 @@ fn following_the_hints_resolves_the_errors() {
     folder.done(&["verify", "saved.blp"]);
     folder.done(&["asdf", "get", "exploded.asdf", "/data", "--external", "any"]);
     folder.done(&["bloscpack", "append", "small.blp", "good.npy", "--grow"]);
-    folder.done(&["dudley", "get", "good.apart", "x", "--layout", "good.dud"]);
+    folder.done(&["dudley", "get", "good.bare", "x", "--layout", "good.dud"]);
     folder.done(&["flux", "extract", "good.json", "--max-size", "2"]);
 }

@@ -27,7 +27,7 @@ fn files() -> Folder {
     );
     folder.write("good.dud", "x = f8[3]\n");
     folder.done(&["dudley", "new", "good.native", "--layout", "good.dud"]);
-    folder.done(&["dudley", "new", "good.apart", "--layout", "good.dud", "--apart"]);
+    folder.done(&["dudley", "new", "good.bare", "--layout", "good.dud", "--omit-layout"]);
     // Truncate the tree, and the header of the block.
     folder.write(
         "bad.asdf",
@@ -41,7 +41,7 @@ fn files() -> Folder {
     let native = folder.read("good.native");
     // Truncate the appended layout after `x`, and remove the carriage return from the signature.
     folder.write("bad.native", &native[..native.len() - 8]);
-    folder.write("bad.apart", [&native[..4], &native[5..]].concat());
+    folder.write("bad.bare", [&native[..4], &native[5..]].concat());
     folder.write("good.h", "struct p { int id; double pos[3]; };\n");
     folder.write("bad.h", "struct p { int *id; };\n");
     let npy = [program::npy_header("<i2", &[2]), vec![1, 0, 2, 0]].concat();

@@ -24,7 +24,7 @@ fn json_reports_have_file_format_ok_and_diagnostics() {
         (&["info", "verify", "flux info", "flux verify", "flux lint"], "flux", "json"),
         (&["info", "verify", "dudley check", "dudley fmt --check"], "dudley", "dud"),
         (&["info", "verify"], "dudley", "native"),
-        (&["info", "verify"], "dudley", "apart"),
+        (&["info", "verify"], "dudley", "bare"),
     ] {
         for command in commands {
             for is_good in [true, false] {

@@ -29,7 +29,7 @@ use crate::place::{Resolver, Rules};
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
     rules: Rules,
-    apart: bool,
+    omit_layout: bool,
     foreign: bool,
     strict: bool,
     limits: binio::Limits,
@@ -48,9 +48,9 @@ impl WriteOptions {
         /// the layout. If the layout does not state a byte order either, the byte order of this
         /// machine is used.
         rules: Rules;
-        /// Sets whether the layout is kept in a separate file instead of being appended. Default:
-        /// `false`.
-        apart: bool;
+        /// Sets whether the layout is omitted from the file instead of being appended. Reading the file then
+        /// requires the layout. Default: `false`.
+        omit_layout: bool;
         /// Sets whether to write a file without a signature and without an appended layout, as other programs
         /// do. Default: `false`.
         foreign: bool;
@@ -151,7 +151,7 @@ impl WriteOptions {
         let table = resolver.table()?;
         let mut writer = Writer::new(layout, resolver.into_inputs(), table, target, self.limits);
         writer.signature = (!self.foreign).then_some(order);
-        writer.appends_layout = !self.foreign && !self.apart;
+        writer.appends_layout = !self.foreign && !self.omit_layout;
         writer.is_strict = self.strict;
         writer.filters = self.filters.clone();
         writer.begin()?;

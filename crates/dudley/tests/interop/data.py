@@ -77,8 +77,8 @@ def main(directory, program):
         for name, array in arrays.items():
             np.save(directory / f"{seed}-{name}.npy", array)
             sets += ["--set", f"/{name}={directory / f'{seed}-{name}.npy'}"]
-        apart = ["--apart"] if seed % 2 else []
-        scibin("new", file, "--layout", layout, "--param", f"N={seed}", "--force", *apart, *sets)
+        omitted = ["--omit-layout"] if seed % 2 else []
+        scibin("new", file, "--layout", layout, "--param", f"N={seed}", "--force", *omitted, *sets)
         rows = json.loads(scibin("resolve", layout, "--stream", file, "--json"))
         table = {row["path"][1:]: row["address"] for row in rows}
 

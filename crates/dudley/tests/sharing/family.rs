@@ -23,8 +23,9 @@ fn files(folder: &Path, shapes: &[(i64, i64)]) -> (Template, Vec<PathBuf>, PathB
     let mut times = Vec::new();
     for (number, &(imax, jmax)) in shapes.iter().enumerate() {
         let values = Values::new().with("IMAX", imax).with("JMAX", jmax);
-        let options =
-            WriteOptions::new().rules(Rules::new().values(values).order(Order::Little)).apart(true);
+        let options = WriteOptions::new()
+            .rules(Rules::new().values(values).order(Order::Little))
+            .omit_layout(true);
         let mut bytes = Vec::new();
         let layout = template.layout().clone();
         let mut writer = options.write_at(&mut bytes, layout).unwrap();

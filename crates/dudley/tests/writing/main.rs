@@ -53,7 +53,7 @@ fn the_examples_in_the_specification_are_written_byte_for_byte() {
     assert_eq!((report.layout_address, report.len), (Some(48), 80));
     assert!(report.missing.is_empty());
 
-    let big = with_values(Order::Big, values).apart(true);
+    let big = with_values(Order::Big, values).omit_layout(true);
     let (bytes, _) = written(&big, layout, put).unwrap();
     let expected = "8d3e42440d0a1a0a 0000000000000000 0003000000000000 3ff0000000000000
         4000000000000000 bfe0000000000000";
@@ -220,7 +220,7 @@ fn putting_a_huge_number_of_empty_elements_is_fast() {
 #[test]
 fn numbers_are_converted_if_this_preserves_their_values() {
     let put = |layout: &str, put: &dyn Fn(&mut dudley::Writer<'_>) -> Result<(), Error>| {
-        written(&options(Order::Big).apart(true), layout, put)
+        written(&options(Order::Big).omit_layout(true), layout, put)
             .map(|(bytes, _)| bytes[16..].to_vec())
     };
     assert_eq!(put("x = f4[2]", &|w| w.put("x", &[1_i64, -2])).unwrap(), hex("3f800000 c0000000"));
@@ -421,9 +421,10 @@ fn an_extension_that_would_change_existing_data_is_rejected() {
     assert_eq!(error.to_string(), "`x`: it has already been written");
     let message = reject("a = u1[8]  b = u1 @17", "c = u1", ExtendMode::InPlace);
     assert!(message.contains("because of `@` addresses"), "{message}");
-    let (apart, _) = written(&options(Order::Little).apart(true), "a = u1", |_| Ok(())).unwrap();
+    let (bare, _) =
+        written(&options(Order::Little).omit_layout(true), "a = u1", |_| Ok(())).unwrap();
     let error =
-        Extension::new(&apart[..], "b = u1", both[0], &Values::new()).map(|_| ()).unwrap_err();
+        Extension::new(&bare[..], "b = u1", both[0], &Values::new()).map(|_| ()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NoLayout { is_native: true }), "{error}");
 }
 

@@ -56,7 +56,8 @@ pub(super) fn new(command: &New, output: Output) -> Result<Verdict, Failure> {
             Order::Big => dudley::Order::Big,
         });
     }
-    let options = WriteOptions::new().rules(rules).apart(command.apart).strict(command.strict);
+    let options =
+        WriteOptions::new().rules(rules).omit_layout(command.omit_layout).strict(command.strict);
     let arrays = arrays(&command.given.set)?;
     let mut file = OutputFile::create(&command.out, command.force)?;
     let target = file.file()?.try_clone().map_err(|error| Failure::io(&command.out, error))?;
