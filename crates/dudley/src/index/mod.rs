@@ -127,7 +127,7 @@ impl CompiledLayout {
     /// # Errors
     ///
     /// Same as [`open`](Self::open).
-    pub fn beside(text: impl AsRef<Path>) -> Result<Option<Self>, Error> {
+    pub fn open_next_to(text: impl AsRef<Path>) -> Result<Option<Self>, Error> {
         let text = text.as_ref();
         let path = text.with_extension("dudx");
         if path == text || !path.is_file() {

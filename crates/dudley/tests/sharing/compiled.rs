@@ -258,11 +258,12 @@ fn the_text_is_used_if_options_may_change_addresses() {
 fn a_compiled_layout_is_rejected_if_the_layout_next_to_it_differs() {
     let folder = tempfile::tempdir().unwrap();
     let (text, path) = (folder.path().join("run.dud"), folder.path().join("run.dudx"));
-    assert!(CompiledLayout::beside(&text).unwrap().is_none());
+    assert!(CompiledLayout::open_next_to(&text).unwrap().is_none());
     fs::write(&text, "a = i4").unwrap();
     fs::write(&path, compiled("a = i4")).unwrap();
     assert!(
-        CompiledLayout::open(&path).is_ok() && CompiledLayout::beside(&text).unwrap().is_some()
+        CompiledLayout::open(&path).is_ok()
+            && CompiledLayout::open_next_to(&text).unwrap().is_some()
     );
     // Try a layout of a different length, and a different layout of the same length.
     for other in ["a = i4 ", "a = f4"] {
@@ -272,7 +273,7 @@ fn a_compiled_layout_is_rejected_if_the_layout_next_to_it_differs() {
         assert!(
             error.to_string().contains("run.dudx was not compiled from the current content of")
         );
-        assert!(CompiledLayout::beside(&text).is_err());
+        assert!(CompiledLayout::open_next_to(&text).is_err());
     }
     fs::remove_file(&text).unwrap();
     let alone = CompiledLayout::open(&path).unwrap();
@@ -298,7 +299,7 @@ fn a_changed_layout_is_detected_even_if_its_length_and_modification_time_are_the
         write("a = f4");
         let error = CompiledLayout::open(&path).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Stale { .. }), "{error}");
-        assert!(CompiledLayout::beside(&text).is_err());
+        assert!(CompiledLayout::open_next_to(&text).is_err());
     }
 }
 

@@ -98,7 +98,7 @@ fn described_by(
     } else if is_standard(layout) {
         Ok(None)
     } else {
-        CompiledLayout::beside(layout)
+        CompiledLayout::open_next_to(layout)
     };
     let compiled = match compiled {
         Ok(compiled) => compiled,
