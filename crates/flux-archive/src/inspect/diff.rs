@@ -243,11 +243,11 @@ fn blobs_of_data(regions: &[Region], data: &[u8]) -> Option<bool> {
             return None;
         }
         let same = if zeros == 0 {
-            region.blobref.names(stored)
+            region.blobref.matches(stored)
         } else {
             let mut padded = stored.to_vec();
             padded.resize(stored.len() + usize::try_from(zeros).ok()?, 0);
-            region.blobref.names(&padded)
+            region.blobref.matches(&padded)
         };
         if !same {
             return Some(false);

@@ -143,8 +143,8 @@ impl BlobRef {
         &self.digest[..self.hash.digest_len()]
     }
 
-    /// Returns `true` if this is the name of `blob`.
-    pub fn names(&self, blob: &[u8]) -> bool {
+    /// Returns `true` if the digest of `blob` matches this blobref.
+    pub fn matches(&self, blob: &[u8]) -> bool {
         Self::of(self.hash, blob) == *self
     }
 }
@@ -165,7 +165,7 @@ mod tests {
         let upper = "sha1-A9993E364706816ABA3E25717850C26C9CD0D89D";
         let blobref = BlobRef::parse(upper).unwrap();
         assert_eq!(blobref.to_string(), upper.to_lowercase());
-        assert!(blobref.names(b"abc") && !blobref.names(b"abd"));
+        assert!(blobref.matches(b"abc") && !blobref.matches(b"abd"));
     }
 
     #[test]

@@ -128,7 +128,7 @@ pub(crate) fn get_verified(
     out: &mut Vec<u8>,
 ) -> Result<(), StoreError> {
     store.get(blobref, out)?;
-    if blobref.names(out) {
+    if blobref.matches(out) {
         return Ok(());
     }
     let found = BlobRef::of(blobref.hash(), out);

@@ -54,7 +54,7 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
         let of_store =
             |error: StoreError| Failure::flux(Path::new(&name), ErrorKind::from(error).into());
         store.get_sized(blobref, *size, &mut blob).map_err(of_store)?;
-        if !blobref.names(&blob) {
+        if !blobref.matches(&blob) {
             let message = "the content in the store does not match the digest".to_owned();
             return Err(of_store(StoreError::Corrupt(message)));
         }
