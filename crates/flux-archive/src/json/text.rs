@@ -42,7 +42,7 @@ pub struct Text<'a> {
 pub enum TextError {
     /// The value is not a string.
     #[error("the value is not a string")]
-    NoString,
+    NotAString,
     /// The string contains an unpaired surrogate, which is not a character.
     #[error("the string contains an unpaired surrogate")]
     LoneSurrogate,
@@ -66,10 +66,10 @@ impl<'a> Text<'a> {
     ///
     /// # Errors
     ///
-    /// Fails with [`TextError::NoString`] if the value is not a string, and with [`TextError::LoneSurrogate`] if it
+    /// Fails with [`TextError::NotAString`] if the value is not a string, and with [`TextError::LoneSurrogate`] if it
     /// contains an unpaired surrogate.
     pub fn from_json(value: &Json<'a>) -> Result<Self, TextError> {
-        let (escaped, measure) = value.string().ok_or(TextError::NoString)?;
+        let (escaped, measure) = value.string().ok_or(TextError::NotAString)?;
         if measure.lone_surrogate {
             return Err(TextError::LoneSurrogate);
         }
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn values_other_than_valid_strings_are_not_text() {
         for json in ["5", "null", "[\"a\"]", "{}"] {
-            assert_eq!(Text::from_json(&raw(json)), Err(TextError::NoString), "{json}");
+            assert_eq!(Text::from_json(&raw(json)), Err(TextError::NotAString), "{json}");
         }
     }
 

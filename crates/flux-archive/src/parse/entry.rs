@@ -406,7 +406,7 @@ impl<'a> Context<'_, 'a> {
     fn string(&mut self, data: &Json<'a>) -> Option<Text<'a>> {
         match Text::from_json(data) {
             Ok(text) => Some(text),
-            Err(TextError::NoString) => {
+            Err(TextError::NotAString) => {
                 let message = || format!("expected a string, found {}", brief(data));
                 self.report.entry(Code::DataType, "/data", message);
                 None
