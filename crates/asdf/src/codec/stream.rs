@@ -203,7 +203,7 @@ impl FramedDecoder for Streams<'_> {
                 return Err(CodecError::Corrupt { message, offset: at }.into());
             }
             let message = "the stream ends inside its checksum".to_owned();
-            progress.note(Code::StreamChecksumCut, at, message);
+            progress.note(Code::StreamChecksumTruncated, at, message);
         } else if rest > 0 {
             let message = format!("{} after the end of the stream", count(rest, "byte"));
             progress.note(Code::BytesAfterStream, at, message);

@@ -83,7 +83,7 @@ binio::codes! {
         /// A second compressed stream in one block.
         SecondStream = "SecondStream": Warning;
         /// A compressed stream that is truncated inside its checksum. Its data is complete.
-        StreamChecksumCut = "StreamChecksumCut": Error;
+        StreamChecksumTruncated = "StreamChecksumTruncated": Error;
         /// The checksum of a block is the digest of the decoded bytes, as some old writers computed it.
         DecodedLegacy = "DecodedLegacy": Note;
         // Tree
