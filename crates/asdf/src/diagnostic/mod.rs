@@ -85,7 +85,7 @@ binio::codes! {
         /// A compressed stream that is truncated inside its checksum. Its data is complete.
         StreamChecksumTruncated = "StreamChecksumTruncated": Error;
         /// The checksum of a block is the digest of the decoded bytes, as some old writers computed it.
-        DecodedLegacy = "DecodedLegacy": Note;
+        ChecksumOfDecodedBytes = "ChecksumOfDecodedBytes": Note;
         // Tree
         /// The tree cannot be parsed.
         BadTree = "BadTree": Error;

@@ -329,7 +329,7 @@ fn repairing_corrects_legacy_checksums_and_keeps_wrong_ones() {
     bytes[at + 38..at + 54].copy_from_slice(digest.as_bytes());
     let (again, report) = repaired(&bytes);
     assert!(again == good && report.lost.is_empty());
-    assert_eq!(report.diagnostics[0].code, Code::DecodedLegacy);
+    assert_eq!(report.diagnostics[0].code, Code::ChecksumOfDecodedBytes);
     // Damaged data keeps the checksum that reveals the damage.
     let good = plain();
     let at = offsets(&good)[2];

@@ -316,16 +316,16 @@ mod tests {
         use asdf::diagnostic::{Code, Diagnostic, Place};
         let at = |code, message: &str| Diagnostic::new(code, Place::default(), message);
         let found = [
-            at(Code::DecodedLegacy, "a"),
+            at(Code::ChecksumOfDecodedBytes, "a"),
             at(Code::BadBlock, "b"),
-            at(Code::DecodedLegacy, "c"),
+            at(Code::ChecksumOfDecodedBytes, "c"),
             at(Code::BadBlock, "d"),
             at(Code::FalseMagic, "e"),
         ];
         assert_eq!(
             diagnostic_lines(&found),
             [
-                "note[DecodedLegacy]: a, and 1 more note with this code",
+                "note[ChecksumOfDecodedBytes]: a, and 1 more note with this code",
                 "error[BadBlock]: b",
                 "error[BadBlock]: d",
                 "note[FalseMagic]: e",

@@ -59,7 +59,7 @@ pub(super) fn checked_block<'py>(
         None => "unreadable",
         Some(ChecksumVerdict::Absent) => "absent",
         Some(ChecksumVerdict::Stored) => "good",
-        Some(ChecksumVerdict::DecodedLegacy) => "legacy",
+        Some(ChecksumVerdict::Decoded) => "legacy",
         Some(_) => "bad",
     };
     let dict = PyDict::new(py);

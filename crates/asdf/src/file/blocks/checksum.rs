@@ -29,7 +29,7 @@ pub enum ChecksumVerdict {
     Stored,
     /// The checksum is the MD5 digest of the decoded bytes, as some old writers computed it. The data is
     /// intact.
-    DecodedLegacy,
+    Decoded,
     /// The checksum matches neither digest, so the block is damaged.
     Mismatch {
         /// MD5 digest of the stored bytes.
@@ -57,7 +57,7 @@ impl ChecksumVerdict {
         }
         let decoded = decoded();
         if decoded.as_ref().is_some_and(is_right) {
-            return Self::DecodedLegacy;
+            return Self::Decoded;
         }
         Self::Mismatch { stored, decoded }
     }
@@ -148,10 +148,10 @@ impl Block<'_> {
         decoded: impl FnOnce() -> Option<Digest>,
     ) -> Result<ChecksumVerdict> {
         let verdict = ChecksumVerdict::of(self.header()?, stored, decoded);
-        if verdict == ChecksumVerdict::DecodedLegacy {
+        if verdict == ChecksumVerdict::Decoded {
             let message = "the checksum matches the decoded data, but it should match the stored \
                            bytes";
-            self.store.reports().report(Code::DecodedLegacy, self.offset, message);
+            self.store.reports().report(Code::ChecksumOfDecodedBytes, self.offset, message);
         }
         Ok(verdict)
     }
@@ -263,7 +263,7 @@ mod tests {
     fn a_checksum_of_the_decoded_bytes_is_accepted_as_legacy() {
         let header = header(b"decoded", 0);
         let verdict = ChecksumVerdict::of(&header, md5(b"stored"), || Some(md5(b"decoded")));
-        assert_eq!(verdict, ChecksumVerdict::DecodedLegacy);
+        assert_eq!(verdict, ChecksumVerdict::Decoded);
         assert!(verdict.is_pass());
         assert_eq!(verdict.error(&header), None);
     }

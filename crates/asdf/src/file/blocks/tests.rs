@@ -210,7 +210,7 @@ fn a_block_is_valid_if_the_checksum_matches_the_stored_or_decoded_bytes() {
         ChecksumVerdict::Absent,
         ChecksumVerdict::Stored,
         ChecksumVerdict::Stored,
-        ChecksumVerdict::DecodedLegacy,
+        ChecksumVerdict::Decoded,
         mismatch(ABC_ZLIB, Some(b"abc")),
         mismatch(b"one", None),
         mismatch(ABC_ZLIB, None),
@@ -219,7 +219,7 @@ fn a_block_is_valid_if_the_checksum_matches_the_stored_or_decoded_bytes() {
     ];
     assert_eq!(verdicts, expected);
     assert_eq!(verdicts.iter().filter(|verdict| verdict.is_pass()).count(), 6);
-    assert_eq!(codes(&file), [Code::DecodedLegacy]);
+    assert_eq!(codes(&file), [Code::ChecksumOfDecodedBytes]);
 }
 
 #[test]

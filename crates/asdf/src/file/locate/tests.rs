@@ -606,7 +606,7 @@ fn the_varied_test_file_has_no_irregularity_except_a_legacy_checksum() {
     let file = open(rich_file());
     assert_eq!(codes(&file), []);
     assert_eq!(contents(&file), ["one", "abc", "abc"]);
-    assert_eq!(codes(&file), [Code::DecodedLegacy]);
+    assert_eq!(codes(&file), [Code::ChecksumOfDecodedBytes]);
 }
 
 #[test]

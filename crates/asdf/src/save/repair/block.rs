@@ -92,8 +92,7 @@ pub(super) fn examine(
     let is_cut = claimed.end > file_len || is_over;
     let stored = start..if is_cut { end.clamp(start, file_len) } else { claimed.end };
     let checked = Checked::of(file, &block, &header, &stored)?;
-    let is_proved =
-        matches!(checked.verdict, ChecksumVerdict::Stored | ChecksumVerdict::DecodedLegacy);
+    let is_proved = matches!(checked.verdict, ChecksumVerdict::Stored | ChecksumVerdict::Decoded);
     let mut reason = checked.verdict.error(&header).map(Reason::Block);
     let len = stored.end - stored.start;
     if is_cut && !is_proved {
@@ -106,12 +105,12 @@ pub(super) fn examine(
             reason = Some(Reason::Block(BlockError::PastEnd { range: claimed.clone(), file_len }));
         }
     }
-    let note = (checked.verdict == ChecksumVerdict::DecodedLegacy).then(|| {
+    let note = (checked.verdict == ChecksumVerdict::Decoded).then(|| {
         let message = "the checksum of the decoded data has been replaced by the checksum of \
                        the stored data";
-        mended(Code::DecodedLegacy, block.offset(), message)
+        mended(Code::ChecksumOfDecodedBytes, block.offset(), message)
     });
-    let is_legacy = checked.verdict == ChecksumVerdict::DecodedLegacy;
+    let is_legacy = checked.verdict == ChecksumVerdict::Decoded;
     if let Some(digest) = checked.stored.filter(|_| is_legacy) {
         header.checksum.copy_from_slice(digest.as_bytes());
     }

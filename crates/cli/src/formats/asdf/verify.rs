@@ -69,7 +69,7 @@ pub(super) fn report_json(path: &Path, report: &VerifyReport) -> Value {
         let checksum = match block.checksum {
             Some(ChecksumVerdict::Absent) => "absent",
             Some(ChecksumVerdict::Stored) => "stored",
-            Some(ChecksumVerdict::DecodedLegacy) => "decoded_legacy",
+            Some(ChecksumVerdict::Decoded) => "decoded",
             Some(_) => "mismatch",
             None => "error",
         };
