@@ -127,12 +127,12 @@ impl fmt::Display for Difference {
 }
 
 /// A function that receives differences until it returns `Break`.
-type Take<'t> = dyn FnMut(Difference) -> ControlFlow<()> + 't;
+type Visitor<'t> = dyn FnMut(Difference) -> ControlFlow<()> + 't;
 
 /// The reason why a comparison ended early.
 enum Stop {
     /// The function that receives differences has returned `Break`.
-    Taken,
+    Break,
     Failed(crate::Error),
 }
 
@@ -185,7 +185,7 @@ impl Compare {
         self
     }
 
-    /// Compares two nodes, which may be in different files, and calls `take` with each difference until it
+    /// Compares two nodes, which may be in different files, and calls `visit` with each difference until it
     /// returns `Break`.
     ///
     /// The order of keys is ignored. Numbers are compared by value: `1` is equal to `1.0`, and NaN is equal
@@ -197,7 +197,7 @@ impl Compare {
     /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if aliases and merge keys make a tree too
     /// large, and with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection. Also fails like
     /// [`Node::ndarray`] and [`NdArray::read`](crate::NdArray::read) if an array cannot be read.
-    pub fn run(&self, before: Node<'_>, after: Node<'_>, take: &mut Take<'_>) -> Result<()> {
+    pub fn run(&self, before: Node<'_>, after: Node<'_>, visit: &mut Visitor<'_>) -> Result<()> {
         let progress: Vec<Progress> = self.ignore.iter().map(Pattern::start).collect();
         let records = if self.without_library {
             LibraryRecords::of_both(before, after)
@@ -205,9 +205,9 @@ impl Compare {
             Default::default()
         };
         let (records, same_blocks) = (&records, HashMap::new());
-        let mut run = Run { compare: self, records, same_blocks, take, pairs: 0, bytes: 0 };
+        let mut run = Run { compare: self, records, same_blocks, visit, pairs: 0, bytes: 0 };
         match run.nodes(before, after, progress) {
-            Ok(()) | Err(Stop::Taken) => Ok(()),
+            Ok(()) | Err(Stop::Break) => Ok(()),
             Err(Stop::Failed(error)) => Err(error),
         }
     }
@@ -221,7 +221,7 @@ struct Run<'r, 't> {
     /// Whether a block of the first file is intact and has the same stored bytes as a block of the
     /// second file, by the offsets of the two blocks.
     same_blocks: HashMap<(u64, u64), bool>,
-    take: &'r mut Take<'t>,
+    visit: &'r mut Visitor<'t>,
     pairs: u64,
     bytes: u64,
 }
@@ -356,9 +356,9 @@ impl Run<'_, '_> {
 
     fn report(&mut self, pointer: String, kind: DifferenceKind) -> Result<(), Stop> {
         self.count_bytes(&pointer)?;
-        match (self.take)(Difference { pointer, kind }) {
+        match (self.visit)(Difference { pointer, kind }) {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Stop::Taken),
+            ControlFlow::Break(()) => Err(Stop::Break),
         }
     }
 
@@ -390,11 +390,11 @@ mod tests {
         let run = |max_pairs| {
             let compare = Compare { max_pairs, ..Compare::new() };
             let mut count = 0;
-            let mut take = |_| {
+            let mut visit = |_| {
                 count += 1;
                 ControlFlow::Continue(())
             };
-            compare.run(before.tree()?, after.tree()?, &mut take).map(|()| count)
+            compare.run(before.tree()?, after.tree()?, &mut visit).map(|()| count)
         };
         assert_eq!(run(MAX_PAIRS).unwrap(), 101, "`z` in `b` and in each of its uses");
         let error = run(10_000).unwrap_err();
