@@ -76,10 +76,10 @@ impl fmt::Display for LongLine<'_> {
 /// `list` and 79 for `extract`.
 ///
 /// ```
-/// assert_eq!(flux_archive::inspect::cut_line("abcdef", 6), "abcdef");
-/// assert_eq!(flux_archive::inspect::cut_line("abcdefg", 6), "abcde+");
+/// assert_eq!(flux_archive::inspect::truncate_line("abcdef", 6), "abcdef");
+/// assert_eq!(flux_archive::inspect::truncate_line("abcdefg", 6), "abcde+");
 /// ```
-pub fn cut_line(line: &str, columns: usize) -> Cow<'_, str> {
+pub fn truncate_line(line: &str, columns: usize) -> Cow<'_, str> {
     if line.chars().count() <= columns {
         return Cow::Borrowed(line);
     }

@@ -9,7 +9,7 @@ mod reader;
 mod verify;
 
 pub use diff::{Change, Difference, diff, same_content};
-pub use list::{INVALID_ENTRY, LongLine, cut_line};
+pub use list::{INVALID_ENTRY, LongLine, truncate_line};
 pub use pattern::{fnmatch, selects};
 pub use reader::ContentReader;
 pub use verify::{VerifyOptions, VerifyReport};

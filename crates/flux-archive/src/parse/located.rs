@@ -149,13 +149,13 @@ impl Located<'_> {
 
     /// Returns the number of bytes to write for all entries, not counting holes.
     pub fn data_size(&self) -> u64 {
-        (0..self.entries.len()).fold(0, |sum, at| self.data_size_of(at).saturating_add(sum))
+        (0..self.entries.len()).fold(0, |sum, index| self.data_size_of(index).saturating_add(sum))
     }
 
     /// Returns the number of bytes to write for the entry at an index of
     /// [`entries`](Self::entries), not counting holes.
-    pub fn data_size_of(&self, at: usize) -> u64 {
-        match (self.data.get(at), self.entries.get(at)) {
+    pub fn data_size_of(&self, index: usize) -> u64 {
+        match (self.data.get(index), self.entries.get(index)) {
             (Some(Some(data)), _) => data.len(),
             (_, entry) => entry.map_or(0, |entry| entry.content().data_size()),
         }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use flux_archive::disk::{Existing, ExtractReport, Extractor, LinkPolicy};
-use flux_archive::inspect::{LongLine, cut_line};
+use flux_archive::inspect::{LongLine, truncate_line};
 use flux_archive::parse::Located;
 use flux_archive::{Archive, Entry, Limits};
 use serde_json::json;
@@ -147,7 +147,7 @@ fn print_list<'e>(entries: impl Iterator<Item = &'e Entry<'e>>) -> io::Result<()
     for entry in entries {
         let line = LongLine::from(entry).to_string();
         if terminal {
-            writeln!(out, "{}", cut_line(&one_line(&line), COLUMNS))?;
+            writeln!(out, "{}", truncate_line(&one_line(&line), COLUMNS))?;
         } else {
             writeln!(out, "{line}")?;
         }

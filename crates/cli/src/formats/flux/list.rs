@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use flux_archive::inspect::{INVALID_ENTRY, LongLine, cut_line};
+use flux_archive::inspect::{INVALID_ENTRY, LongLine, truncate_line};
 use flux_archive::parse::RawEntry;
 use flux_archive::{FileType, Mode};
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ impl Listing<'_> {
         }
         let line = one_line(&line);
         let columns = if self.command.long { LONG_COLUMNS } else { usize::MAX };
-        writeln!(out, "{}", cut_line(&line, columns))
+        writeln!(out, "{}", truncate_line(&line, columns))
     }
 }
 
