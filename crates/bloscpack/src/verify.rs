@@ -89,7 +89,7 @@ impl VerifyReport {
     }
 
     /// Returns `true` if no diagnostic is worse than a note.
-    pub fn is_fine(&self) -> bool {
+    pub fn passed(&self) -> bool {
         self.diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Note)
     }
 }
@@ -107,7 +107,7 @@ impl VerifyReport {
 /// # bytes.extend(b"\x02\x01\x02\x01\x04\0\0\0\x04\0\0\0\x14\0\0\0data");
 /// bytes.extend(b"more");
 /// let report = verify(&Reader::from_bytes(bytes)?, &VerifyOptions::new())?;
-/// assert!(report.is_fine());
+/// assert!(report.passed());
 /// assert_eq!(report.diagnostics[0].code, Code::StaleTail);
 /// # Ok::<(), bloscpack::Error>(())
 /// ```
@@ -196,7 +196,7 @@ fn check(
 /// let mut truncated = pack_to_vec(&[7; 3500], &options)?;
 /// truncated.truncate(truncated.len() - 1);
 /// let report = verify_source(truncated, &OpenOptions::new(), &VerifyOptions::new())?;
-/// assert!(!report.is_fine());
+/// assert!(!report.passed());
 /// assert_eq!(report.diagnostics[0].code, Code::Truncated);
 /// # Ok::<(), bloscpack::Error>(())
 /// ```
@@ -258,7 +258,7 @@ mod tests {
         for threads in [1, 2] {
             let options = VerifyOptions::new().threads(threads).progress(&progress);
             let report = report(&file(), &options).unwrap();
-            assert_eq!((report.is_fine(), report.diagnostics, report.chunks), (true, vec![], 3));
+            assert_eq!((report.passed(), report.diagnostics, report.chunks), (true, vec![], 3));
         }
         assert_eq!(done.into_inner(), 480);
     }
@@ -278,7 +278,7 @@ mod tests {
             };
             assert_eq!(places, [digest(0), digest(2)]);
             assert!(report.diagnostics.iter().all(|d| d.code == Code::BadChunk));
-            assert!(!report.is_fine());
+            assert!(!report.passed());
             assert!(
                 report.diagnostics[0]
                     .message
@@ -301,7 +301,7 @@ mod tests {
         file.chunks[1] = [buffer, digest].concat();
         file.set_offsets();
         let quick = VerifyOptions::new().deep(false);
-        assert!(report(&file, &quick).unwrap().is_fine());
+        assert!(report(&file, &quick).unwrap().passed());
         let report = report(&file, &VerifyOptions::new()).unwrap();
         assert_eq!(report.diagnostics.len(), 1);
         assert_eq!(report.diagnostics[0].code, Code::BadChunk);

@@ -106,7 +106,7 @@ fn stopping_a_writer_anywhere_leaves_complete_chunks_to_recover() {
             }
             assert_eq!(report.unwrap().kept, kept as u64, "{fault:?}");
             let recovered = Reader::from_bytes(sink.into_inner()).unwrap();
-            assert!(verify(&recovered, &VerifyOptions::new()).unwrap().is_fine());
+            assert!(verify(&recovered, &VerifyOptions::new()).unwrap().passed());
             let plain = usize::try_from(whole.chunks()[kept - 1].plain_range().end).unwrap();
             assert!(recovered.read_all().unwrap() == data[..plain], "{fault:?}");
         }
@@ -126,7 +126,7 @@ fn killing_a_process_while_it_appends_leaves_only_whole_appends() {
         rolled_back += u32::from(journal::roll_back(&path).unwrap());
         let reader = Reader::open(&path).unwrap();
         let report = verify(&reader, &VerifyOptions::new()).unwrap();
-        assert!(report.is_fine(), "{report:?}");
+        assert!(report.passed(), "{report:?}");
         let data = reader.read_all().unwrap();
         assert_eq!(data.len() % PIECE, 0);
         assert!(data.len() / PIECE >= pieces, "earlier appends must be kept");

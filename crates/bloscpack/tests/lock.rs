@@ -73,7 +73,7 @@ fn concurrent_appends_succeed_completely_or_fail_as_locked() {
             }
         });
         let reader = Reader::open(&path).unwrap();
-        assert!(verify(&reader, &VerifyOptions::new()).unwrap().is_fine());
+        assert!(verify(&reader, &VerifyOptions::new()).unwrap().passed());
         let data = reader.read_all().unwrap();
         assert_eq!(data.len(), appended.into_inner() * PIECE);
         assert!(data.chunks(PIECE).all(|piece| piece.iter().all(|byte| *byte == piece[0])));

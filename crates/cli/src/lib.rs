@@ -162,7 +162,7 @@ fn report_as_html(
             html::Report::of_failure(failure.report(file))
         }));
     }
-    if !reports.iter().all(html::Report::is_fine) {
+    if !reports.iter().all(html::Report::passed) {
         worst = worst.max(Verdict::Found);
     }
     let fail = |error| Failure::io(target, error);

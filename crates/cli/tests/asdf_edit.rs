@@ -39,7 +39,7 @@ fn tree(folder: &Folder) -> String {
     text[start..end].to_owned()
 }
 
-fn is_fine(folder: &Folder) {
+fn verify_passes(folder: &Folder) {
     assert_eq!(status(&folder.run(&["verify", "a.asdf"])), 0);
     assert_eq!(folder.done(&["get", "a.asdf", "/y", "--as", "npy"]).stdout, npy(3000));
 }
@@ -51,14 +51,14 @@ fn set_rm_and_mv_change_only_their_node_and_keep_comments() {
     folder.done(&["asdf", "set", "a.asdf", "/meta/gain", "3.5"]);
     let text = TREE.replace("2.5", "3.5");
     assert_eq!(tree(&folder), format!("{text}{array}"));
-    is_fine(&folder);
+    verify_passes(&folder);
     folder.done(&["asdf", "set", "a.asdf", "/list/-", "[3, {a: b}]"]);
     folder.done(&["asdf", "set", "a.asdf", "/new/key", "'yes'", "--parents"]);
     folder.done(&["asdf", "mv", "a.asdf", "/meta/name", "title"]);
     folder.done(&["asdf", "rm", "a.asdf", "/list/0"]);
     let text = text.replace("[1, 2]", "[2, [3, {a: b}]]").replace("name", "title");
     assert_eq!(tree(&folder), format!("{text}{array}new: {{key: 'yes'}}\n"));
-    is_fine(&folder);
+    verify_passes(&folder);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn import_adds_and_replaces_arrays() {
     assert_eq!(blocks(&folder).len(), 2);
     assert_eq!(blocks(&folder)[1]["compression"], "zlib");
     assert_eq!(folder.done(&["get", "a.asdf", "/image/x", "--as", "npy"]).stdout, npy(4));
-    is_fine(&folder);
+    verify_passes(&folder);
     folder.done(&["asdf", "import", "a.asdf", "/image/x", "y.npy"]);
     assert_eq!(blocks(&folder).len(), 2);
     assert_eq!(folder.done(&["get", "a.asdf", "/image/x", "--as", "npy"]).stdout, npy(3000));
@@ -146,7 +146,7 @@ fn import_adds_and_replaces_arrays() {
     assert!(tree(&folder).contains("small: !core/ndarray-1.1.0\n  data: [0, 1, 2, 3]\n"));
     folder.done(&["asdf", "rm", "a.asdf", "/image"]);
     assert_eq!(blocks(&folder).len(), 1);
-    is_fine(&folder);
+    verify_passes(&folder);
 }
 
 #[test]
@@ -314,7 +314,7 @@ fn edit_opens_the_tree_in_an_editor_and_writes_the_changes() {
     let output = edit(&folder, "sed -i 's/2.5/4.5/; s/about the run/mine/' \"$1\"", "");
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert!(tree(&folder).starts_with("# mine\nmeta:\n  gain: 4.5 # measured\n"));
-    is_fine(&folder);
+    verify_passes(&folder);
     assert_eq!(texts(&folder).len(), 0);
 }
 
@@ -456,7 +456,7 @@ fn history_prints_entries_and_software_and_can_add_an_entry() {
     let folder = folder();
     folder.done(&["asdf", "history", "a.asdf", "--add", "Flat-fielded"]);
     folder.done(&["asdf", "history", "a.asdf", "--add", "Calibrated: twice"]);
-    is_fine(&folder);
+    verify_passes(&folder);
     let version = env!("CARGO_PKG_VERSION");
     let json = json_of(&folder.done(&["asdf", "history", "a.asdf", "--json"]));
     assert_eq!(json["entries"][0]["description"], "Flat-fielded");

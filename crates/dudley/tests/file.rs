@@ -340,7 +340,7 @@ fn verify_reports_bytes_after_the_last_item_that_cannot_be_padding() {
         bytes.extend(vec![7; 4 + unused]);
         bytes.extend(text.as_bytes());
         let report = dudley::file::verify(&bytes[..], &dudley::file::VerifyOptions::new()).unwrap();
-        assert!(report.is_fine(), "{:?}", report.diagnostics);
+        assert!(report.passed(), "{:?}", report.diagnostics);
         report.diagnostics.into_iter().map(|found| found.message).collect::<Vec<_>>()
     };
     assert_eq!(native(0, "x = i4"), [""; 0]);

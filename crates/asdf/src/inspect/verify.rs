@@ -69,7 +69,7 @@ pub struct CheckedBlock {
 
 impl VerifyReport {
     /// Returns `true` if the file is valid: there are no diagnostics with [`Severity::Error`].
-    pub fn is_fine(&self) -> bool {
+    pub fn passed(&self) -> bool {
         self.errors().next().is_none()
     }
 
@@ -95,7 +95,7 @@ impl Asdf {
     ///
     /// let file = Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n--- !core/asdf-1.1.0\na: [\n...\n"[..])?;
     /// let report = file.verify(&VerifyOptions::new())?;
-    /// assert!(!report.is_fine());
+    /// assert!(!report.passed());
     /// assert_eq!(report.errors().next().map(|error| error.code), Some(Code::BadTree));
     /// # Ok::<(), asdf::Error>(())
     /// ```

@@ -67,7 +67,7 @@ fn changed(before: &[u8], edit: Edit) -> (Vec<u8>, usize, Method) {
     assert_eq!(storage.journal_bytes(), None);
     let after = storage.file_bytes().to_vec();
     let file = Asdf::from_bytes(after.clone()).unwrap();
-    assert!(file.verify(&VerifyOptions::new()).unwrap().is_fine());
+    assert!(file.verify(&VerifyOptions::new()).unwrap().passed());
     assert_ne!(after, before);
     (after, storage.operations().len(), method)
 }
@@ -207,7 +207,7 @@ fn a_process_killed_during_a_change_leaves_a_readable_file() {
             assert!(now >= count, "{now} after {count}");
             count = now;
             assert_eq!(array(&file, "/b"), want);
-            assert!(file.verify(&VerifyOptions::new()).unwrap().is_fine());
+            assert!(file.verify(&VerifyOptions::new()).unwrap().passed());
             kills += u32::from(roll_back(&path).unwrap());
         }
         // If the process was killed while the new file still had its temporary name, the next

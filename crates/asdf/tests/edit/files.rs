@@ -35,7 +35,7 @@ fn open(path: &Path) -> Asdf {
     let file = options.open(path).unwrap();
     file.document().unwrap();
     assert_eq!(file.diagnostics(), []);
-    assert!(file.verify(&VerifyOptions::new()).unwrap().is_fine());
+    assert!(file.verify(&VerifyOptions::new()).unwrap().passed());
     file
 }
 

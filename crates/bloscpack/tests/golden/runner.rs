@@ -107,7 +107,7 @@ fn check_verify(path: &Path, ours: &Value) -> Result<(), String> {
     let source = FileSource::open(path).map_err(|error| error.to_string())?;
     let report = verify_source(source, &OpenOptions::new(), &VerifyOptions::new());
     let status = match &report {
-        Ok(report) => u8::from(!report.is_fine()),
+        Ok(report) => u8::from(!report.passed()),
         Err(_) => 2,
     };
     let allowed = &ours["verify"];

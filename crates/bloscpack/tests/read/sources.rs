@@ -23,7 +23,7 @@ fn bytes() -> Vec<u8> {
 fn read(file: &Reader) -> Result<Vec<u8>> {
     assert_eq!(file.metadata()?.unwrap().json()?, json!({"a": [1, 2]}));
     let report = verify(file, &VerifyOptions::new().threads(2))?;
-    assert!(report.is_fine() && report.chunks == 10);
+    assert!(report.passed() && report.chunks == 10);
     let mut part = vec![0; 12_345];
     file.read_exact_at(&mut part, 54_321)?;
     let mut ranged = Vec::new();

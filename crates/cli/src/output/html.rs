@@ -90,14 +90,14 @@ impl Report {
     }
 
     /// Returns `true` if the verification found nothing wrong.
-    pub(crate) fn is_fine(&self) -> bool {
+    pub(crate) fn passed(&self) -> bool {
         self.verification["ok"] == true
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let Self { info, verification, tree, pictures } = self;
         let (class, verdict) =
-            if self.is_fine() { ("ok", "fine") } else { ("bad", "problems found") };
+            if self.passed() { ("ok", "fine") } else { ("bad", "problems found") };
         writeln!(
             out,
             "<article>\n<h1>{}</h1>",

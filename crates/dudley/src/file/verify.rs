@@ -100,7 +100,7 @@ impl VerifyReport {
     }
 
     /// Returns `true` if no errors were found.
-    pub fn is_fine(&self) -> bool {
+    pub fn passed(&self) -> bool {
         self.errors() == 0
     }
 
@@ -123,7 +123,7 @@ impl VerifyReport {
 /// assert_eq!(report.diagnostics[0].code, Code::Redeclared);
 ///
 /// let native = b"\x8d<BD\r\n\x1a\n\x14\0\0\0\0\0\0\0\x07\0\0\0x = f4";
-/// assert!(verify(&native[..], &VerifyOptions::new())?.is_fine());
+/// assert!(verify(&native[..], &VerifyOptions::new())?.passed());
 /// # Ok::<(), dudley::Error>(())
 /// ```
 ///

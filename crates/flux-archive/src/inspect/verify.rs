@@ -92,7 +92,7 @@ pub struct VerifyReport {
 impl VerifyReport {
     /// Returns `true` if no diagnostic is an error, no file differs from the archive, and every path could be
     /// compared.
-    pub fn is_fine(&self) -> bool {
+    pub fn passed(&self) -> bool {
         let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
         !self.diagnostics.iter().any(is_error)
             && self.differences.is_empty()
@@ -127,7 +127,7 @@ impl OpenOptions {
     /// use flux_archive::OpenOptions;
     ///
     /// let report = OpenOptions::new().verify(b"[{", &VerifyOptions::new())?;
-    /// assert!(!report.is_fine());
+    /// assert!(!report.passed());
     /// assert_eq!(report.diagnostics[0].code, Code::NotJson);
     /// # Ok::<(), flux_archive::Error>(())
     /// ```

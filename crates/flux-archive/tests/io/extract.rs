@@ -400,7 +400,7 @@ fn comparing_files_with_the_archive_reports_differences() {
         compared.fetch_add(bytes, Ordering::Relaxed);
     };
     let report = archive.verify(&options().store(&store).blobs(false).progress(&add));
-    assert!(report.is_fine(), "{report:?}");
+    assert!(report.passed(), "{report:?}");
     assert_eq!((report.blobs, compared.into_inner()), (0, 14));
 
     fs::write(sandbox.out().join("blob"), "\0abd\0").unwrap();
@@ -410,7 +410,7 @@ fn comparing_files_with_the_archive_reports_differences() {
     symlink("u", sandbox.out().join("link")).unwrap();
     fs::remove_file(sandbox.out().join("gone")).unwrap();
     let report = archive.verify(&options().times(false).store(&store));
-    assert!(report.failures.is_empty() && !report.is_fine());
+    assert!(report.failures.is_empty() && !report.passed());
     let expected = [
         ("blob", Change::Content),
         ("text", Change::Size(9, 5)),

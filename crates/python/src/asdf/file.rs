@@ -152,7 +152,7 @@ impl AsdfFile {
             .run(py, |file| pool::install(|| file.verify(&asdf::inspect::VerifyOptions::new())))?;
         let blocks = checked.blocks.iter().map(|block| report::checked_block(py, block));
         let blocks = PyList::new(py, blocks.collect::<PyResult<Vec<_>>>()?)?;
-        Ok((checked.is_fine(), blocks, report::diagnostics(py, &checked.diagnostics)?))
+        Ok((checked.passed(), blocks, report::diagnostics(py, &checked.diagnostics)?))
     }
 }
 

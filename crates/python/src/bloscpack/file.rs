@@ -184,7 +184,7 @@ impl BloscpackFile {
             options = options.threads(threads);
         }
         let report = self.0.run(py, |file| pool::install(|| verify(file, &options)))?;
-        Ok((report.is_fine(), report.chunks, diagnostics(py, &report.diagnostics)?))
+        Ok((report.passed(), report.chunks, diagnostics(py, &report.diagnostics)?))
     }
 }
 

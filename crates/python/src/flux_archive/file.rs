@@ -144,7 +144,7 @@ impl FluxArchive {
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<(bool, u64, Bound<'py, PyList>)> {
         let report = self
             .run(py, |file| Ok(file.archive.verify(&VerifyOptions::new().store(&*file.store))))?;
-        Ok((report.is_fine(), report.blobs, diagnostics(py, &report.diagnostics)?))
+        Ok((report.passed(), report.blobs, diagnostics(py, &report.diagnostics)?))
     }
 
     /// Extracts the entries with these paths, or all entries, into an existing directory. Returns a

@@ -51,7 +51,7 @@ impl Folder {
         assert_eq!(fs::read_dir(self.folder.path()).unwrap().count(), 1);
         let reader = Reader::from_bytes(self.bytes()).unwrap();
         let report = verify(&reader, &crate::VerifyOptions::new()).unwrap();
-        assert!(report.is_fine(), "{report:?}");
+        assert!(report.passed(), "{report:?}");
         reader
     }
 

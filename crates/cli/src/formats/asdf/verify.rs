@@ -23,7 +23,7 @@ pub(crate) fn verify(path: &Path, reading: &Reading, output: Output) -> Result<V
     } else {
         print(path, &report, output)?;
     }
-    Ok(if report.is_fine() { Verdict::Fine } else { Verdict::Found })
+    Ok(if report.passed() { Verdict::Fine } else { Verdict::Found })
 }
 
 /// Verifies a file, and shows a progress bar.
@@ -47,7 +47,7 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> io::Result<()> {
     if !report.blocks.iter().all(|block| block.checksum.as_ref().is_some_and(is_intact)) {
         output.hint(&hint::ASDF_REPAIR);
     }
-    if report.is_fine() {
+    if report.passed() {
         let bytes = report.blocks.iter().map(|block| block.stored_len).sum();
         let blocks = count(report.blocks.len(), "block");
         let external = report.blocks.iter().filter(|block| block.path.is_some()).count();
@@ -81,7 +81,7 @@ pub(super) fn report_json(path: &Path, report: &VerifyReport) -> Value {
         value
     });
     json!({
-        "file": path.display().to_string(), "format": "asdf", "ok": report.is_fine(),
+        "file": path.display().to_string(), "format": "asdf", "ok": report.passed(),
         "blocks": blocks.collect::<Value>(), "diagnostics": report.diagnostics,
     })
 }

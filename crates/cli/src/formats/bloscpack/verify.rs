@@ -22,7 +22,7 @@ pub(crate) fn verify(path: &Path, how: Verifying, output: Output) -> Result<Verd
     } else {
         print(path, &report, len, output)?;
     }
-    Ok(if report.is_fine() { Verdict::Fine } else { Verdict::Found })
+    Ok(if report.passed() { Verdict::Fine } else { Verdict::Found })
 }
 
 /// Verifies a file completely, and returns the report as JSON.
@@ -34,7 +34,7 @@ pub(super) fn verification(path: &Path, output: Output) -> Result<Value, Failure
 
 fn report_json(path: &Path, report: &VerifyReport, len: u64, is_decoded: bool) -> Value {
     json!({
-        "file": path.display().to_string(), "format": "bloscpack", "ok": report.is_fine(),
+        "file": path.display().to_string(), "format": "bloscpack", "ok": report.passed(),
         "chunks": report.chunks, "nbytes": len, "decoded": is_decoded, "diagnostics": report.diagnostics,
     })
 }

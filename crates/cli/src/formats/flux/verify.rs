@@ -34,14 +34,14 @@ pub(crate) fn verify(one: &One, verifying: &Verifying, output: Output) -> Result
     } else {
         print(&source, &report, output)?;
     }
-    let found = if report.is_fine() { Verdict::Fine } else { Verdict::Found };
+    let found = if report.passed() { Verdict::Fine } else { Verdict::Found };
     Ok(found.max(verdict(&report.failures)).max(source.report_damage(output)))
 }
 
 /// Returns the report on an archive as JSON.
 pub(super) fn verification(source: &Source, report: &VerifyReport) -> Result<Value, Failure> {
     let name = source.name.display().to_string();
-    let is_ok = report.is_fine() && source.damage_json().is_none();
+    let is_ok = report.passed() && source.damage_json().is_none();
     let members = json!({"file": name, "format": "flux", "ok": is_ok});
     let mut value = report_json(report, members)?;
     if let Value::Array(diagnostics) = &mut value["diagnostics"] {
@@ -94,7 +94,7 @@ fn print(source: &Source, report: &VerifyReport, output: Output) -> io::Result<(
     for line in diagnostics.chain(differences).chain(failures) {
         print_found(&name, &line)?;
     }
-    if report.is_fine() {
+    if report.passed() {
         let blobs = || format!(", {} of {}", count(report.blobs, "blob"), size(report.bytes));
         let checked = match (report.blobs, report.sha1) {
             (0, _) => String::new(),
