@@ -23,18 +23,19 @@ binio::codes! {
         Header = "Header": Error;
         /// Undefined option bits are set in a version 2 file.
         UnknownOptions = "UnknownOptions": Error;
-        /// The typesize in the header, which is only advisory, is 0.
+        /// The header states a typesize of 0. The typesize is only advisory.
         TypesizeZero = "TypesizeZero": Note;
         /// The reserved bytes of a version 2 header are not 0.
         ReservedNotZero = "ReservedNotZero": Error;
         /// The header states 0 chunks.
         NoChunks = "NoChunks": Note;
-        /// The header announces spare offsets, which are ignored because there is no table of
+        /// The header announces spare offsets, but they are ignored because there is no table of
         /// offsets.
         SpareWithoutOffsets = "SpareWithoutOffsets": Error;
         /// The sizes in the header differ from the sizes of the chunks.
         SizeMismatch = "SizeMismatch": Error;
-        /// The header does not state the number of chunks, which was found by reading to the end.
+        /// The header does not state the number of chunks, so the chunks were counted by reading to
+        /// the end of the file.
         UnknownCount = "UnknownCount": Note;
         // Offsets
         /// All offsets are unset (-1). Usually, the writer was interrupted. The chunks were found

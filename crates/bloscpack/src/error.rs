@@ -47,7 +47,7 @@ pub enum ErrorKind {
     /// Undefined option bits are set. They may announce another section before the chunks.
     #[error("unknown option bits {0:#04x}: expected only bit 0 (offsets) and bit 1 (metadata)")]
     UnknownOptions(u8),
-    /// The number of the checksum is greater than 8.
+    /// The number that identifies the checksum is greater than 8.
     #[error("unknown checksum {0}: expected 0 to 8")]
     UnknownChecksum(u8),
     /// A header field has an invalid value.
@@ -208,7 +208,7 @@ impl ErrorKind {
     }
 }
 
-/// A part of a file that a digest covers.
+/// A part of a file with a digest of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
@@ -287,7 +287,7 @@ impl Error {
     }
 }
 
-/// Converts an error in a packed file that is the source of a file in another format. Keeps the
+/// Converts an error from a packed file that is used as the source of another format. Keeps the
 /// kind of the error if `binio` has the same kind.
 impl From<Error> for binio::Error {
     fn from(error: Error) -> Self {

@@ -13,7 +13,7 @@ use crate::error::Result;
 
 pub use binio::write::journal::Pending;
 
-/// The end of messages about an interrupted change. It says how to undo the change.
+/// Advice on how to undo an interrupted change, for the end of messages.
 pub(crate) const REMEDY: &str =
     "appending to the file, editing its metadata or recovering it rolls the change back";
 

@@ -33,7 +33,7 @@ pub enum ChunkOrder {
     Unambiguous,
     /// Use the order of the offsets, as specified in the first description of the format.
     Offsets,
-    /// Use the order of the chunks in the file, in which the original program reads them.
+    /// Use the order of the chunks in the file, as the original program does.
     File,
 }
 
@@ -91,13 +91,12 @@ impl OpenOptions {
         order: ChunkOrder;
         /// Sets limits on the memory, decoded data and chunks that a file may require.
         ///
-        /// `max_decoded`, here 16 GiB by default, limits the data that is decoded to memory in one call; data written
-        /// elsewhere is not limited. `max_alloc` limits each buffer, such as a chunk, and `max_items` the number of
-        /// chunks.
+        /// `max_decoded` (default here: 16 GiB) limits the data that one call decodes to memory, but not the data that
+        /// it writes elsewhere. `max_alloc` limits each buffer, such as a chunk, and `max_items` the number of chunks.
         limits: Limits;
-        /// Sets the maximum length of the text of the metadata in bytes. Default: 16 MiB.
+        /// Sets the maximum length of the metadata text in bytes. Default: 16 MiB.
         max_metadata: u64;
-        /// Sets whether lenient reading opens a file although the digest of its metadata is wrong.
+        /// Sets whether lenient reading opens a file even if the digest of its metadata is wrong.
         /// The wrong digest is then a diagnostic, and only
         /// [`Reader::metadata`](crate::Reader::metadata) fails. Other errors in the metadata do not
         /// prevent lenient reading from opening a file, as long as the end of the section is known.

@@ -95,7 +95,7 @@ impl VerifyReport {
 }
 
 /// Checks the digest and the structure of every chunk of an open file, and decodes every chunk
-/// unless [`deep`](VerifyOptions::deep) is `false`. The report contains all damage, including the
+/// unless [`deep`](VerifyOptions::deep) is `false`. The report lists all damage, including the
 /// diagnostics from opening.
 ///
 /// ```
@@ -150,7 +150,8 @@ pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<VerifyReport
 }
 
 /// Returns a diagnostic if the metadata describes an array that does not match the data. Ignores
-/// other metadata, and metadata that cannot be read, which was reported when the file was opened.
+/// any other metadata. Metadata that cannot be read is also ignored here, because the error was
+/// reported when the file was opened.
 fn array_diagnostic(file: &Reader) -> Result<Option<Diagnostic>> {
     match file.array() {
         Ok(_) => Ok(None),

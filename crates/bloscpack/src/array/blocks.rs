@@ -23,7 +23,7 @@ const PIECE: usize = 1 << 20;
 pub(crate) struct Blocks<'r> {
     file: &'r Reader,
     access: Access,
-    /// Cursors that no read is using. Each concurrent read takes one, or creates one.
+    /// Idle cursors. Each read takes one of them, or creates a cursor if all are in use.
     cursors: Mutex<Vec<Cursor<'r>>>,
 }
 
@@ -79,7 +79,7 @@ impl<'r> Cursor<'r> {
         Self { file, chunk: None, block: 0..0, data: Vec::new(), scratch }
     }
 
-    /// Fills `out` with the data of the file that begins at offset `at`.
+    /// Fills `out` with data of the file, starting at offset `at`.
     fn read(&mut self, mut at: u64, mut out: &mut [u8]) -> Result<()> {
         if out.len() >= PARALLEL {
             return self.file.read_into(out, at, &UnpackOptions::new());

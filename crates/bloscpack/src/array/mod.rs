@@ -1,4 +1,4 @@
-//! Reading and writing numpy arrays, which the metadata of a file describes.
+//! Reading and writing numpy arrays that are described by the metadata of a file.
 //!
 //! ```text
 //! metadata or .npy header ---> ArrayInfo   type, shape, order

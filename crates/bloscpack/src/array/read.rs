@@ -286,8 +286,8 @@ impl<'r> Array<'r> {
         self.decoding().to_ndarray(self.order())
     }
 
-    /// Returns the same view, but with a cache of the last decoded block. Create a new one for each
-    /// read.
+    /// Returns the same view, but with a cache of the last decoded block. Create a new view for
+    /// each read.
     fn decoding(&self) -> array::Array<Blocks<'_>> {
         self.view.clone().with_data(Blocks::new(self.view.data()))
     }
@@ -394,7 +394,8 @@ mod tests {
             let part = reader.array().unwrap().slice(slices).unwrap();
             let expected = naive(&info, &data, slices);
             prop_assert_eq!(part.read_bytes().unwrap(), expected.clone());
-            // A `.npy` file of the part must have its elements, and the order of the whole array.
+            // Writing the part as a `.npy` file must keep its elements and the order of the whole
+            // array.
             let mut npy = Vec::new();
             part.write_npy(&mut npy, &UnpackOptions::new()).unwrap();
             let (written, range) = ArrayInfo::from_npy(&npy).unwrap();

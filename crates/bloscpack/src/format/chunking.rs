@@ -175,16 +175,16 @@ impl Chunking {
         Some(start..start.checked_add(size.into())?)
     }
 
-    /// Returns the number of spare offsets: the requested number, or else ten per chunk, but no more than the format
-    /// can count.
-    pub fn max_app_chunks(&self, requested: Option<u64>) -> u64 {
+    /// Returns the requested number of spare offsets, or ten per chunk if `asked` is `None`, but no more than the
+    /// format can count.
+    pub fn max_app_chunks(&self, asked: Option<u64>) -> u64 {
         let most = i64::MAX.unsigned_abs().saturating_sub(self.nchunks);
         requested.unwrap_or(self.nchunks.saturating_mul(10)).min(most)
     }
 }
 
-/// Returns the two sizes for a header: the size of all chunks but the last one, or `None` if they
-/// differ or the last one is larger, and the size of the last chunk.
+/// Returns `chunk_size` and `last_chunk` for a header. The first value is `None` if the chunks
+/// before the last one differ in size, or if the last chunk is larger than they are.
 pub(crate) fn sizes_of(
     mut chunks: impl DoubleEndedIterator<Item = u32> + Clone,
 ) -> (Option<u32>, Option<u32>) {

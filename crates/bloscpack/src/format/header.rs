@@ -114,7 +114,7 @@ pub struct Header {
     /// The number of chunks, or `None` if it is unknown, in which case the chunks extend to the end
     /// of the file.
     pub nchunks: Option<u64>,
-    /// The number of spare offsets, and thus of chunks that can be appended.
+    /// The number of spare offsets, one for each chunk that can be appended.
     pub max_app_chunks: u64,
 }
 
@@ -138,7 +138,7 @@ impl Header {
         }
     }
 
-    /// Parses the header from the first bytes of a file, of which at most 32 are needed. Adds
+    /// Parses the header from the first bytes of a file. At most 32 bytes are needed. Adds
     /// irregularities that do not prevent reading to `diagnostics`.
     ///
     /// This function does not recognise unversioned files, because their fifth byte may have any

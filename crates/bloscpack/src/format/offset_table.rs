@@ -46,7 +46,7 @@ impl Table {
         entries.checked_mul(ENTRY)
     }
 
-    /// Returns the offset in the file of an entry in a table that begins at `start`.
+    /// Returns the file offset of an entry in a table that begins at `start`.
     pub(crate) fn entry(start: u64, index: u64) -> u64 {
         start.saturating_add(index.saturating_mul(ENTRY))
     }

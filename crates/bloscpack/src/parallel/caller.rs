@@ -1,4 +1,4 @@
-//! Running jobs on several threads, whose results the caller's thread takes in order.
+//! Running jobs on several threads, and taking their results in order on the caller's thread.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex};
@@ -61,7 +61,7 @@ struct QueueState<I, T> {
     next: usize,
     /// The index of the next result to take.
     first: usize,
-    /// The number of results that were taken and whose memory was returned.
+    /// The number of taken results whose memory was returned.
     done: usize,
     /// The results from `first` to `next`; `None` while a job is in progress.
     results: VecDeque<Option<Result<T>>>,

@@ -7,7 +7,8 @@
 //! itself call these functions.
 //!
 //! Jobs are handed out in order, one at a time. If several jobs fail, the error of the first one is
-//! returned. It is certain which one is first, because all jobs before it were handed out as well.
+//! returned. No earlier job can have failed unnoticed, because all earlier jobs were handed out as
+//! well.
 
 #[cfg(feature = "rayon")]
 mod caller;

@@ -1,8 +1,8 @@
 //! Running jobs on several worker threads, which also take the results in order.
 //!
 //! After finishing a job, a worker takes all results whose turn it is, unless another worker is
-//! already taking results. For its next job, it can then usually reuse the memory of the result
-//! that it has just taken, which is still in its cache.
+//! already taking results. For its next job, it can then usually reuse the memory of the last
+//! result, while this memory is still in its cache.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;

@@ -148,8 +148,8 @@ impl ChunkSource<'_> {
         })
     }
 
-    /// Fails unless the structure and the digest of a chunk are valid, which is all that can be
-    /// checked without decoding it.
+    /// Checks everything about a chunk that can be checked without decoding it: its structure and
+    /// its digest.
     pub(crate) fn hold(&self, index: u64, chunk: &ChunkEntry, room: &mut Stored) -> Result<()> {
         let (buffer, digest) = self.stored(chunk, room)?;
         parse(index, chunk.offset, buffer)?;

@@ -276,7 +276,7 @@ fn nchunks_offset(header: &Header) -> u64 {
     }
 }
 
-/// Returns `nchunks` contiguous chunks, the first of which begins at offset `start`.
+/// Returns `nchunks` contiguous chunks, starting with the chunk at offset `start`.
 pub(crate) fn scan(reader: ChunkSource<'_>, start: u64, nchunks: u64) -> Result<Vec<ChunkEntry>> {
     let (mut chunks, mut position) = (Vec::new(), start);
     for index in 0..nchunks {

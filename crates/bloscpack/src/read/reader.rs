@@ -484,8 +484,8 @@ impl Reader {
         Ok(out)
     }
 
-    /// Returns zeros for `count` elements of data, which take no memory until they are written to.
-    /// Fails if their bytes exceed the limit on decoded data.
+    /// Returns a vector of `count` zeros. The vector takes no memory until it is written to. Fails
+    /// if the vector would exceed the limit on decoded data.
     pub(crate) fn room_for<T: bytemuck::Zeroable>(&self, count: u64) -> Result<Vec<T>> {
         let len = count.saturating_mul(size_of::<T>() as u64);
         self.options.limits.check_decoded("length of the data", len)?;

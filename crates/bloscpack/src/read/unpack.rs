@@ -300,8 +300,8 @@ mod tests {
     use super::*;
     use crate::{ChunkSize, Compressor, OpenOptions, Verify, WriteOptions, pack_to_vec};
 
-    /// Returns a file with chunks of 5 MiB, and its data. Unless the level is 0, the Blosc blocks
-    /// have 128 KiB.
+    /// Returns a file with chunks of 5 MiB, and its data. Unless the level is 0, each Blosc block
+    /// is 128 KiB long.
     fn packed(level: u8) -> (Vec<u8>, Vec<u8>) {
         let data: Vec<u8> =
             (0..12_u32 << 18).flat_map(|n| (n.wrapping_mul(n) / 7).to_le_bytes()).collect();

@@ -51,9 +51,9 @@ impl RecoverOptions {
         /// set, the data of all chunks after a bad chunk then moves to a lower offset.
         skip_bad: bool;
         /// Sets whether to continue after bad chunks, and replace each of them with a chunk of
-        /// zeros, which has the chunk size stated in the header. Bad chunks at the end of the file
-        /// are not replaced. The number of consecutive bad chunks is derived from the table; if
-        /// that is impossible, a single bad chunk is assumed.
+        /// zeros. The chunks of zeros are as long as the header states for all chunks but the last.
+        /// Bad chunks at the end of the file are not replaced. The number of consecutive bad chunks
+        /// is derived from the table; if that is impossible, a single bad chunk is assumed.
         fill_zeros: bool;
     }
 
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn the_chunks_of_a_killed_append_are_recovered() {
-        // The header states three chunks, the last of which is short. In the file, this chunk has
+        // The header states three chunks, and the last one is short. In the file, this chunk has
         // been filled up, and a fourth chunk follows it.
         let file = TestFile { nchunks: 3, last_chunk: 10, ..file() };
         let mut bytes = file.bytes();

@@ -289,8 +289,8 @@ impl Search<'_> {
             }
         }
         let found = self.scan(index + 1, position + 1..self.file_len())?;
-        // A scan cannot tell how many chunks it has skipped, so assume that it was only the bad
-        // one.
+        // A scan cannot tell how many chunks it has skipped, so assume that it skipped only the bad
+        // chunk.
         Ok(found.map(|position| (index + 1, position)))
     }
 

@@ -31,8 +31,8 @@ pub(crate) struct Filling {
 }
 
 impl Filling {
-    /// Checks the options. Returns a value that can gather data, and the metadata section of the
-    /// file.
+    /// Checks the options. Returns an empty batch to gather data in, and the metadata section of
+    /// the file.
     pub(crate) fn new(options: &WriteOptions, expected: Option<u64>) -> Result<(Self, Vec<u8>)> {
         let (recipe, section) = options.check()?;
         let (chunk_size, threads) =

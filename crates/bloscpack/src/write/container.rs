@@ -41,8 +41,8 @@ impl<W: Write> ContainerWriter<W> {
     /// Writes the header, the metadata section, and a table of unset offsets. `section` is the
     /// complete metadata section, including its padding and its digest, or empty.
     ///
-    /// The numbers in the header may be wrong, because [`finish`](Self::finish) corrects them. But
-    /// the table of offsets, whose length depends on them, must have enough entries.
+    /// The numbers in the header may be wrong, because [`finish`](Self::finish) corrects them.
+    /// However, they determine the length of the table of offsets, which must have enough entries.
     pub(crate) fn new(mut sink: W, mut header: Header, section: &[u8]) -> Result<Self> {
         header.metadata = !section.is_empty();
         let encoded = header.encode()?;

@@ -100,8 +100,8 @@ impl WriteOptions {
         checksum: Checksum;
         /// Sets whether a table of offsets is written.
         offsets: bool;
-        /// Sets the number of spare offsets, and thus of chunks that can be appended. Values above
-        /// the maximum of the format are reduced to it. Default: ten per chunk.
+        /// Sets the number of spare offsets, one for each chunk that can be appended. Values above
+        /// the maximum of the format are reduced to this maximum. Default: ten per chunk.
         max_app_chunks: u64 => Some(max_app_chunks);
         /// Sets the metadata, which can be any JSON value.
         metadata: &Value => Some(to_text(metadata).into());
@@ -152,8 +152,8 @@ impl WriteOptions {
         })
     }
 
-    /// Returns the header of a stream of unknown length, which has no table of offsets, and states
-    /// neither the number of chunks nor the size of the last one.
+    /// Returns the header of a stream of unknown length. The header announces no table of offsets,
+    /// and states neither the number of chunks nor the size of the last one.
     pub(crate) fn stream_header(&self) -> Result<Header> {
         Ok(Header {
             version: self.version,

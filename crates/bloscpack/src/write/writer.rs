@@ -24,8 +24,8 @@ const MIN_ENTRIES: u64 = 1 << 16;
 ///
 /// For data of known length, use [`with_len`](Self::with_len). Otherwise, the length of the table
 /// of offsets must be chosen before the number of chunks is known. Up to 16 MiB of stored chunks
-/// are kept in memory, so that small files are the same as with a known length. If there are more,
-/// the writer chooses the number of spare entries:
+/// are kept in memory, so that small files are the same as with a known length. Beyond that, the
+/// writer chooses the number of spare entries:
 /// [`max_app_chunks`](crate::WriteOptions::max_app_chunks) or, by default, ten times the number of
 /// chunks so far, but at least 65,536. Once the table is full, writing the next chunk fails with
 /// [`NotEnoughSpace`](ErrorKind::NotEnoughSpace). There is no such limit without offsets, nor for
@@ -142,8 +142,8 @@ impl<W: Write + Seek> Output<W> {
         Ok(())
     }
 
-    /// Returns a header for an unknown number of chunks, whose table has many more entries than
-    /// there are chunks so far. The number of chunks is corrected at the end.
+    /// Returns a header for an unknown number of chunks. The table of offsets has many more entries
+    /// than there are chunks so far. The number of chunks is corrected at the end.
     fn header_of_many(&self) -> Result<Header> {
         let options = &self.options;
         if options.version != Version::V3 {

@@ -87,8 +87,8 @@ impl AppendOptions {
         /// Growing moves all chunks, so the file is then replaced even if
         /// [`in_place`](Self::in_place) is set.
         grow: bool;
-        /// Sets whether to append to the first dimension of a numpy array, which updates the shape in the metadata.
-        /// Otherwise, appending to an array fails, because its shape would no longer match the data.
+        /// Sets whether to append to the first dimension of a numpy array and update the shape in the metadata. Without
+        /// this option or new metadata, appending to an array fails, because its shape would no longer match the data.
         axis0: bool;
         /// Sets whether to append to a file whose header does not state the number or the size of
         /// its chunks (-1). The header then states the values that were found.
@@ -141,8 +141,8 @@ pub struct Appended {
 }
 
 /// Appends the data of a source to a file. New chunks have the size of the existing chunks. If the
-/// file has a single chunk because its data was shorter than the chunk size, this small size is
-/// used for all new chunks.
+/// file has a single chunk because its data was shorter than the chunk size, the new chunks are as
+/// small as this chunk.
 ///
 /// ```
 /// use bloscpack::change::{AppendOptions, append};

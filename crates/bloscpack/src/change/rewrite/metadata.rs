@@ -62,10 +62,10 @@ impl MetadataEdit {
 ///
 /// # Errors
 ///
-/// Fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace) if the value does not fit into the section and the file
-/// may not [grow](MetadataEdit::grow), before anything is written. Fails with [`Locked`](ErrorKind::Locked) if the
-/// file is being changed elsewhere, with [`ForeignJournal`](ErrorKind::ForeignJournal) if its journal belongs to
-/// another file, and if the file cannot be opened or written.
+/// Fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace) before anything is written if the value does not fit into
+/// the section and the file may not [grow](MetadataEdit::grow). Fails with [`Locked`](ErrorKind::Locked) if the file is
+/// being changed elsewhere, with [`ForeignJournal`](ErrorKind::ForeignJournal) if its journal belongs to another file,
+/// and if the file cannot be opened or written.
 pub fn set_metadata(path: impl AsRef<Path>, metadata: &Value, edit: MetadataEdit) -> Result<()> {
     set_metadata_locked(&FileLock::acquire(path)?, metadata, edit)
 }

@@ -81,7 +81,7 @@ impl RewriteOptions {
         checksum: Checksum => Some(checksum);
         /// Sets whether there is a table of offsets.
         offsets: bool => Some(offsets);
-        /// Sets the number of spare offsets, and thus of chunks that can be appended.
+        /// Sets the number of spare offsets, one for each chunk that can be appended.
         max_app_chunks: u64 => Some(max_app_chunks);
         /// Sets new metadata.
         metadata: &Value => NewMetadata::Text(to_text(metadata));
@@ -252,7 +252,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns the range of the chunks and their digests in the old file, or `None` if these bytes
-    /// cannot be copied together: the chunks are not contiguous, or the checksum changes.
+    /// cannot be copied together because the chunks are not contiguous or the checksum changes.
     fn same_bytes(&self) -> Option<Range<u64>> {
         let start = self.entries().next()?.offset;
         let mut end = start;

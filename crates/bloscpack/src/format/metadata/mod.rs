@@ -35,7 +35,8 @@ use crate::error::{Error, ErrorKind, MetadataError, Part, Result};
 use crate::{Checksum, Strictness};
 
 const MAGIC: [u8; 8] = *b"JSON\0\0\0\0";
-/// The signature in the documentation of the original program, which no known program writes.
+/// The signature that the documentation of the original program describes, but that no known
+/// program writes.
 const MAGIC_BLANKS: [u8; 8] = *b"JSON    ";
 
 const CODEC_NONE: u8 = 0;
@@ -47,7 +48,7 @@ const CODEC_ZLIB: u8 = 1;
 pub struct MetaHeader {
     /// The signature: the name of the serializer, padded with zeros.
     pub magic: [u8; 8],
-    /// Option bits, none of which is defined.
+    /// Option bits. No bits are defined.
     pub options: u8,
     /// The checksum of the payload.
     pub checksum: Checksum,
@@ -123,8 +124,7 @@ impl MetaHeader {
         end - self.checksum.len() as u64..end
     }
 
-    /// Returns the ranges of the payload and its digest, which have to be read, in a section at
-    /// offset `start`.
+    /// Returns the ranges to read in a section at offset `start`: the payload and its digest.
     pub(crate) fn read_ranges(&self, start: u64) -> [Range<u64>; 2] {
         [self.payload(start), self.digest(start)]
     }
@@ -298,8 +298,9 @@ fn check_digest(checksum: Checksum, payload: &[u8], stored: &[u8]) -> Result<()>
     })
 }
 
-/// Inflates a payload, whose text should have `meta_size` bytes. Stops one byte after `meta_size`
-/// or `max_size`, whichever is smaller, so that a small payload cannot inflate to gigabytes.
+/// Inflates a payload to text, which should be `meta_size` bytes long. Stops one byte after
+/// `meta_size` or `max_size`, whichever is smaller, so that a small payload cannot inflate to
+/// gigabytes.
 fn inflate(payload: &[u8], meta_size: u32, max_size: u64) -> Result<Vec<u8>> {
     let expected = u64::from(meta_size);
     let cap = expected.min(max_size);
