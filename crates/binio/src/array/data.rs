@@ -54,7 +54,7 @@ pub trait Data: Sync {
     /// The error type of the format.
     type Error: From<ElementsError> + Send;
 
-    /// Fills `out` with the bytes of the data that start at `offset`.
+    /// Fills `out` with the bytes of the data, starting at `offset`.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ pub enum Access {
     Memory,
     /// Each read has a fixed cost, as for a file or for data compressed in blocks.
     Ranges {
-        /// Gaps between elements that are shorter than this number of bytes are read as well,
+        /// If a gap between two elements is shorter than this number of bytes, it is read as well,
         /// because another read would cost more. For compressed data, this is the length of a
         /// block.
         gap: usize,

@@ -129,8 +129,8 @@ impl Datatype {
     }
 }
 
-/// Returns the type string if a literal has the form `[["", "<f8"]]`, in which release 0.4.0 of
-/// Bloscpack wrote scalar types.
+/// Returns the type string in a literal of the form `[["", "<f8"]]`, as release 0.4.0 of Bloscpack
+/// wrote scalar types. Returns `None` for any other literal.
 fn plain_list(literal: &Literal) -> Option<&str> {
     let [field] = literal.items()? else { return None };
     match field.items()? {

@@ -185,8 +185,8 @@ impl sealed::Storage for bool {
     }
 }
 
-/// The elements of an array, which dereference to a slice. They are borrowed if the data stores
-/// them in memory, contiguous, aligned and in native byte order. Otherwise, they are copied.
+/// The elements of an array, which dereference to a slice. They are borrowed if they are contiguous
+/// and aligned in memory and have the native byte order. Otherwise, they are copied.
 #[derive(Clone, Debug)]
 pub struct Elements<T: Element>(Place<T>);
 

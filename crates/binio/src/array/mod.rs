@@ -29,19 +29,19 @@
 //! | `.npy` | `descr` with [`npy::Header`] | `shape`, `fortran_order`: packed | a span of the file |
 //! | Dudley | primitive and byte order, or struct | address, dimensions | the stream |
 //!
-//! In Dudley, a struct becomes a record whose fields have the offsets of the struct's members. An
-//! array of one member has the strides between instances of the struct, followed by the strides of
-//! the member's own dimensions.
+//! In Dudley, a struct becomes a record whose fields have the offsets of the struct's members. The
+//! array of a member over all instances of the struct has the strides between the instances,
+//! followed by the strides of the member's own dimensions.
 //!
 //! Each format handles the spelling of its metadata, masks, inline data and messages itself.
 //!
 //! # Reading
 //!
-//! [`Array::view`] borrows memory if possible. All other methods read the elements in a single
-//! pass, which also changes their byte order. If the source is not in memory, only the ranges that
-//! contain elements are read, with as few reads as possible ([`Access`]). With the feature `rayon`,
-//! the threads of the current rayon pool share the work of reading more than 1 MiB. To choose the
-//! pool, call the method inside `pool.install`.
+//! [`Array::view`] borrows memory if possible. All other methods read the elements and change their
+//! byte order in a single pass. If the source is not in memory, only the ranges that contain
+//! elements are read, with as few reads as possible ([`Access`]). With the feature `rayon`, the
+//! threads of the current rayon pool share the work of reading more than 1 MiB. To choose the pool,
+//! call the method inside `pool.install`.
 //!
 //! [`Bytes`]: crate::Bytes
 

@@ -189,7 +189,7 @@ impl Header {
         &self.shape
     }
 
-    /// Returns the size of all elements in bytes.
+    /// Returns the total size of the elements in bytes.
     pub fn byte_size(&self) -> u64 {
         self.byte_size
     }

@@ -85,7 +85,7 @@ impl<'w> Printer<'w> {
         self.out.write_all(b"\n")
     }
 
-    /// Writes the next element, given its bytes, or `None` if it is missing.
+    /// Writes the next element. `bytes` is `None` if the element is missing.
     fn put(&mut self, bytes: Option<&[u8]>) -> io::Result<()> {
         self.before()?;
         let value = bytes.map_or(Value::Null, |bytes| json::element(self.datatype, bytes));

@@ -262,7 +262,7 @@ impl Field {
         self.offset
     }
 
-    /// Returns the size of all elements of the field in bytes.
+    /// Returns the total size of the field's elements in bytes.
     pub fn size(&self) -> u64 {
         byte_size(&self.shape, self.datatype.itemsize()).unwrap_or(u64::MAX)
     }

@@ -49,8 +49,8 @@ pub enum Slice {
         /// Position of the first element. If `None`, the slice starts at the first element of the
         /// axis, or at the last element if the step is negative.
         start: Option<i64>,
-        /// Position at which to stop, which is not selected. If `None`, the slice extends to the
-        /// end of the axis in the direction of the step.
+        /// Position at which to stop; the element there is not selected. If `None`, the slice
+        /// extends to the end of the axis in the direction of the step.
         stop: Option<i64>,
         /// Distance between selected elements, in elements.
         step: i64,
@@ -255,7 +255,7 @@ fn number(text: &str) -> IResult<&str, i64> {
     map_res(signed, str::parse).parse(text)
 }
 
-/// Parses `...`, `None`, an index, or `start:stop:step`, all parts of which are optional.
+/// Parses `...`, `None`, an index, or `start:stop:step`, where each part may be missing.
 fn slice(text: &str) -> IResult<&str, Slice> {
     alt((value(Slice::Ellipsis, tag("...")), value(Slice::NewAxis, tag("None")), range_or_index))
         .parse(text)

@@ -114,7 +114,7 @@ impl Strided {
     ///
     /// # Errors
     ///
-    /// Same as [`new`](Self::new). Also fails with [`ElementsError::Shape`] if a stride would have
+    /// Same as [`new`](Self::new). Also fails with [`ElementsError::Shape`] if a stride would be
     /// 2^63 bytes or more.
     pub fn packed(
         shape: Vec<u64>,
@@ -200,7 +200,7 @@ impl Strided {
         self.shape.contains(&0)
     }
 
-    /// Returns the size of all elements in bytes when packed, or `None` if it exceeds 64 bits.
+    /// Returns the total size of the packed elements in bytes, or `None` if it exceeds 64 bits.
     pub fn byte_size(&self) -> Option<u64> {
         self.len().checked_mul(self.itemsize)
     }
@@ -243,9 +243,9 @@ impl Strided {
     }
 
     /// Returns a layout of the same data that selects some of the elements, or a part of each
-    /// element. Fails if the new layout extends past the end of the current elements. An offset
-    /// that does not fit in 64 bits, which only a layout without elements can have, is replaced by
-    /// the current offset.
+    /// element. Fails if the new layout extends past the end of the current elements. If `offset`
+    /// does not fit in 64 bits, which is only possible without elements, the current offset is used
+    /// instead.
     pub(crate) fn part(
         &self,
         shape: Vec<u64>,

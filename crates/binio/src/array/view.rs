@@ -120,8 +120,8 @@ impl<D> Array<D> {
         Array { data, datatype, layout, limits }
     }
 
-    /// Returns the size of all elements in bytes. Fails if a buffer of this size would exceed the
-    /// limits or the address space.
+    /// Returns the total size of the elements in bytes. Fails if a buffer of this size would exceed
+    /// the limits or the address space.
     fn checked_size(&self) -> Result<usize, ElementsError> {
         let requested = self.layout.byte_size().unwrap_or(u64::MAX);
         let limit = self.limits.max_alloc;
@@ -300,7 +300,7 @@ impl<D: Data> Array<D> {
     }
 
     /// Returns the elements in C order. They are borrowed if they are contiguous and aligned in
-    /// memory in native byte order. Otherwise, they are copied in a single pass.
+    /// memory and have the native byte order. Otherwise, they are copied in a single pass.
     ///
     /// # Errors
     ///
@@ -317,7 +317,7 @@ impl<D: Data> Array<D> {
     }
 
     /// Returns the bytes of the layout's [`extent`](Strided::extent), without copying them if they
-    /// are in memory, or `None` if the data has to be read in ranges.
+    /// are in memory. Returns `None` if the data has to be read in ranges.
     ///
     /// # Errors
     ///

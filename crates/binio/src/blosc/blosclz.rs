@@ -1,5 +1,5 @@
-//! blosclz, Blosc's own codec. A stream is a sequence of instructions, which begins with a run of
-//! literals:
+//! blosclz, Blosc's own codec. A stream is a sequence of instructions. The first instruction is a
+//! run of literals:
 //!
 //! | first byte | followed by | decodes to |
 //! |---|---|---|

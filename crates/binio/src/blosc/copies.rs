@@ -1,5 +1,5 @@
-//! The two copy operations of LZ codecs, which copy literals from the stream and matches from the
-//! output written so far.
+//! The two copy operations of LZ codecs: copying literals from the stream, and copying matches from
+//! the output written so far.
 //!
 //! Most copies are short. If there is enough space after them, they are made in pieces of a fixed
 //! size, with one load and one store each. Any excess is overwritten by later output.

@@ -49,7 +49,7 @@ pub struct Scratch {
     shuffled: Vec<u8>,
     /// A bit-shuffled block whose bits have been transposed, but whose bytes are still shuffled.
     planes: Vec<u8>,
-    /// A decoded block of which only a part was requested.
+    /// A whole decoded block, if only a part of the block was requested.
     block: Vec<u8>,
     decoders: Decoders,
 }
@@ -246,7 +246,7 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Decodes one block into `out`, which has the length of the block.
+    /// Decodes one block into `out`, which is exactly as long as the block.
     fn decode_block(&self, index: usize, out: &mut [u8], scratch: &mut Scratch) -> Result<()> {
         if self.header.is_memcpyed() {
             out.copy_from_slice(&self.bytes[HEADER_LEN..]);

@@ -244,7 +244,7 @@ fn in_order<'a>(block: &'a [u8], options: CompressOptions, shuffled: &'a mut Vec
     shuffled
 }
 
-/// Returns the block size for `nbytes` bytes of data, which is the same as in the C library.
+/// Returns the block size for `nbytes` bytes of data, chosen as in the C library.
 fn blocksize(nbytes: usize, options: CompressOptions) -> usize {
     let typesize = usize::from(options.typesize);
     if nbytes < typesize {

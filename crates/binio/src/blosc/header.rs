@@ -41,8 +41,8 @@ pub(super) const MAX_SPLITS: u8 = 16;
 /// Minimum decoded length in bytes of each stream of a split block.
 const MIN_SPLIT: u32 = 128;
 
-/// The codec of the streams, which is stored in the flags. The output of the compressor `lz4hc` has
-/// the codec [`Codec::Lz4`].
+/// The codec of the streams, as stored in the flags. The output of the compressor `lz4hc` has the
+/// codec [`Codec::Lz4`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Codec {
@@ -282,7 +282,7 @@ impl Header {
         }
     }
 
-    /// Returns the offset of the end of the table of blocks.
+    /// Returns the offset at which the table of blocks ends.
     pub(super) fn table_end(&self) -> u64 {
         HEADER_LEN as u64 + 4 * u64::from(self.block_count())
     }

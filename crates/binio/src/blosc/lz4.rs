@@ -112,8 +112,8 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
 /// the numbers of bytes read and written, or `None` for any other sequence.
 #[inline]
 fn short_sequence(stream: &[u8], out: &mut [u8], done: usize) -> Option<(usize, usize)> {
-    // The sequence has a token, at most 14 literals, and a distance. 16 bytes are copied for the
-    // literals, regardless of their number.
+    // The sequence consists of a token, at most 14 literals, and a distance. 16 bytes are copied
+    // for the literals, regardless of their number.
     let window: &[u8; 19] = stream.first_chunk()?;
     let (run, len) = (usize::from(window[0] >> 4), usize::from(window[0] & 15));
     if run == LONG || len == LONG {
@@ -122,7 +122,7 @@ fn short_sequence(stream: &[u8], out: &mut [u8], done: usize) -> Option<(usize, 
     let distance = usize::from(u16::from_le_bytes([window[run + 1], window[run + 2]]));
     let to = done + run;
     let from = to.checked_sub(distance)?;
-    // 24 bytes are copied for a match, which has at most 18 bytes.
+    // A match is at most 18 bytes long, but 24 bytes are always copied.
     if to + 24 > out.len() || distance == 0 {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Reporting irregularities in a file that do not stop a reader.
+//! Reporting irregularities that do not stop a reader.
 //!
 //! A reader collects [`Diagnostic`]s as it reads, and the caller decides whether they matter. An
 //! error, in contrast, means that part of the file cannot be read. Formats define their codes with

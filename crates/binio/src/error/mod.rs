@@ -152,7 +152,8 @@ impl Error {
         Self::new(ErrorKind::Unsupported(message.into()))
     }
 
-    /// Creates an error for `needed` bytes of which only `available` are present.
+    /// Creates an error for a part that needs `needed` bytes when only `available` bytes are
+    /// present.
     pub fn truncated(needed: u64, available: u64) -> Self {
         Self::new(ErrorKind::Truncated { needed, available })
     }

@@ -36,8 +36,8 @@ impl Span {
 }
 
 impl Curve {
-    /// Summarises values in at most `max_columns` columns, each of which covers the same number of
-    /// values, except possibly the last.
+    /// Summarises values in at most `max_columns` columns. All columns cover the same number of
+    /// values, except that the last one may cover fewer.
     ///
     /// ```
     /// use binio::picture::{Curve, Span};

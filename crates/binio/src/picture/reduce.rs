@@ -51,8 +51,8 @@ impl Plane {
 
 /// Computes the [`Plane`] of an array in one pass over its elements.
 ///
-/// If the array is larger than the picture, each pixel is the mean of a square block of elements,
-/// without elements that are NaN. The blocks at the right and bottom edges may be incomplete.
+/// If the array is larger than the picture, each pixel is the mean of a square block of elements.
+/// NaNs are ignored. The blocks at the right and bottom edges may be incomplete.
 #[derive(Clone, Debug)]
 pub struct Reducer {
     elements: Elements,

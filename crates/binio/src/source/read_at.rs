@@ -71,7 +71,7 @@ pub trait ReadAt: Send + Sync {
         false
     }
 
-    /// Reads a range in pieces of `size` bytes, the last of which may be shorter. See [`Pieces`].
+    /// Reads a range in pieces of `size` bytes. The last piece may be shorter. See [`Pieces`].
     ///
     /// ```
     /// use binio::{Bytes, ReadAt};

@@ -223,8 +223,8 @@ impl AtomicFile {
         let target = &self.target;
         let put = || {
             let (file, _) = writer.into_parts();
-            // Roll back an in-place change of the old file that has begun and been interrupted in
-            // the meantime.
+            // Another process may have begun to change the old file in place and been interrupted,
+            // so roll back its change.
             journal::settle(target)?;
             put(file, target)
         };
@@ -288,8 +288,8 @@ fn regular_file(path: &Path) -> Result<Option<fs::Metadata>> {
 #[cfg(unix)]
 pub fn sync_directory(path: &Path) -> Result<()> {
     match File::open(directory_of(path))?.sync_all() {
-        // Some network file systems cannot sync a directory. This is no error, because there is no
-        // other way to sync it.
+        // Some network file systems cannot sync a directory. Ignore this, because there is no other
+        // way to sync it.
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
             Ok(())
         }

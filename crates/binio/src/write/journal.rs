@@ -517,8 +517,8 @@ impl Journal {
         Ok(is_explained)
     }
 
-    /// Clears the flag in `differs` of each byte that equals the byte at the same offset in the
-    /// marker or in a record. `now` contains the bytes of the file from `offset` onwards.
+    /// Clears the `differs` flag of each byte that equals the byte at the same offset in the marker
+    /// or in a record. `now` contains the bytes of the file from `offset` onwards.
     fn explain(
         &self,
         offset: u64,

@@ -22,8 +22,8 @@ pub struct Journaled<F, J> {
 }
 
 impl<F: ReadAt, J: ReadAt> Journaled<F, J> {
-    /// Combines a file and its journal. Returns `None` if the journal is incomplete, which means
-    /// that the file is unchanged, or if it belongs to another file.
+    /// Combines a file and its journal. Returns `None` if the journal belongs to another file, or
+    /// if it is incomplete and the file is therefore unchanged.
     ///
     /// # Errors
     ///

@@ -153,8 +153,8 @@ impl Seek for NewFile {
     }
 }
 
-/// Calls `create` with the first temporary name for `target` that no other writer uses. If a killed
-/// process has left a file behind under a name that is tried, removes the file.
+/// Calls `create` with the first temporary name for `target` that no other writer uses. Files that
+/// killed processes left under the names tried are removed.
 ///
 /// The names are derived from the name of the target, so the next writer to the same target can
 /// find them without listing the directory.
