@@ -66,8 +66,8 @@ pub(super) fn superseded<'a>(
     Ok(replaced)
 }
 
-/// Returns the normalised path, and whether the entry is a directory, or `None` if the path or mode
-/// is invalid.
+/// Returns the normalised path, and `true` if the entry is a directory. Returns `None` if the path
+/// or mode is invalid.
 fn place<'a>(raw: &RawEntry<'a>) -> Option<Name<'a>> {
     let mode = u32::try_from(integer(&raw.get("mode")?)?).ok()?;
     let mut path = raw.path()?.into_decoded();

@@ -36,9 +36,9 @@ impl fmt::Display for Difference {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// Only the second archive has the path.
+    /// Only the second archive contains the path.
     Added,
-    /// Only the first archive has the path, or the file does not exist on disk.
+    /// Only the first archive contains the path, or the file does not exist on disk.
     Removed,
     /// The file types differ.
     Type(FileType, FileType),
@@ -222,9 +222,9 @@ fn same_blobs(a: &[Region], b: &[Region]) -> Option<bool> {
     (a.len() == b.len() && a.iter().zip(b).all(comparable)).then(|| a == b)
 }
 
-/// Returns `true` if inline data equals the content of blobs. Hashes the data at each region, with
-/// zeros after its end, and expects zeros between the regions. Returns `None` if a region would
-/// need more than [`MAX_ZEROS`] zeros.
+/// Returns `true` if inline data equals the content of blobs. Hashes the bytes of each region,
+/// padded with zeros after the end of the data, and expects zeros between the regions. Returns
+/// `None` if a region would need more than [`MAX_ZEROS`] zeros.
 fn blobs_of_data(regions: &[Region], data: &[u8]) -> Option<bool> {
     let len = data.len() as u64;
     let part = |start: u64, end: u64| {

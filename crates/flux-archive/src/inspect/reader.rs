@@ -244,7 +244,7 @@ impl binio::ReadAt for ContentReader<'_> {
 }
 
 impl Blobs<'_> {
-    /// Fills `out` with the bytes at `position`, all of which must be within the file.
+    /// Fills `out` with the bytes at `position`. The whole range must be within the file.
     fn read_exact_at(&self, out: &mut [u8], position: u64) -> Result<()> {
         let end = position + out.len() as u64;
         let index = |at: u64| usize::try_from(at - position).unwrap_or(usize::MAX);

@@ -78,8 +78,8 @@ pub struct VerifyReport {
     /// The number of verified blobs that use SHA-1. An attacker can construct two different blobs
     /// with the same SHA-1 digest.
     pub sha1: u64,
-    /// The reasons why the archive cannot be read, or else the [`Archive::diagnostics`], and an error for each blob
-    /// that is missing, has a wrong length or digest, or uses a hash that is not allowed.
+    /// The reasons why the archive cannot be read. If it can be read, the [`Archive::diagnostics`] and an error for
+    /// each blob that is missing, has a wrong length or digest, or uses a hash that is not allowed.
     pub diagnostics: Vec<Diagnostic>,
     /// The number of further diagnostics, which are not listed. See [`Archive::more_diagnostics`].
     pub more_diagnostics: u64,
@@ -232,9 +232,9 @@ impl Archive<'_> {
         }
     }
 
-    /// Returns the place of a region for a diagnostic. `at` is the index of the entry, and `number`
-    /// is the index of the region. In a dict, the pointer contains the normalised path in place of
-    /// the key as written.
+    /// Returns the location of a region for a diagnostic. `at` is the index of the entry, and
+    /// `number` is the index of the region. In a dict, the pointer contains the normalised path in
+    /// place of the key as written.
     fn place(&self, at: usize, number: usize) -> Place {
         let Entry { index, path, .. } = &self.entries()[at];
         let (path, mut pointer) = (path.as_str(), self.pointer.clone());

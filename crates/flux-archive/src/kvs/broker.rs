@@ -111,7 +111,7 @@ impl BrokerState {
         self.value(&format!("archive.{name}"))
     }
 
-    /// Reads the jobspec of a job, which is JSON text that contains the files of the job.
+    /// Reads the jobspec of a job: JSON text that contains the files of the job.
     ///
     /// # Errors
     ///

@@ -18,7 +18,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Parses the text of a checkpoint, which is a JSON object, or in old versions of Flux, a
+    /// Parses the text of a checkpoint, which is a JSON object or, in old versions of Flux, a
     /// blobref. Returns `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         #[derive(Deserialize)]

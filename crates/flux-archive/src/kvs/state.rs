@@ -145,7 +145,7 @@ impl StateDir {
         Ok(archives.map(|(name, _)| name).collect())
     }
 
-    /// Reads the jobspec of a job, which is JSON text that contains the files of the job.
+    /// Reads the jobspec of a job: JSON text that contains the files of the job.
     ///
     /// # Errors
     ///
@@ -158,8 +158,8 @@ impl StateDir {
     /// directory is read only once.
     pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
         let (mut jobs, mut failures) = (Vec::new(), Vec::new());
-        // The directories that are still to be read. Each has its key, the number of digit groups
-        // that follow the key, and the object if it is known.
+        // The directories yet to be read, each with its key, the number of digit groups that follow
+        // the key, and its object if already known.
         let mut pending = vec![("job".to_owned(), JOB_GROUPS, None)];
         let mut keys = 0;
         while let Some((key, groups, object)) = pending.pop() {

@@ -5,12 +5,12 @@ use super::blobref::BlobRef;
 use super::entry::Entry;
 use crate::diagnostic::Diagnostic;
 
-/// The kind of container that contains the entries in a document.
+/// The form in which a document stores its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// A JSON array, the *list* of RFC 37, which Flux writes.
+    /// A JSON array, as written by Flux. RFC 37 calls it a *list*.
     Array,
-    /// A JSON object with paths as keys, the *set* of RFC 37, which a jobspec contains.
+    /// A JSON object with paths as keys, as in a jobspec. RFC 37 calls it a *set*.
     Dict,
     /// Consecutive objects, as `flux archive list --raw` prints them. RFC 37 does not allow this form.
     Objects,
@@ -28,7 +28,7 @@ pub struct Archive<'a> {
 }
 
 impl<'a> Archive<'a> {
-    /// Returns the kind of container that contains the entries in the document.
+    /// Returns the form in which the document stores its entries.
     pub fn form(&self) -> Form {
         self.form
     }

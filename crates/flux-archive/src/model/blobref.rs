@@ -120,7 +120,7 @@ impl BlobRef {
         Self { hash, digest }
     }
 
-    /// Parses a blobref, whose digits may be in upper case.
+    /// Parses a blobref. Its digits may be in upper case.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ impl BlobRef {
         self.hash
     }
 
-    /// Returns the digest, which has 20 bytes for SHA-1 and 32 bytes for SHA-256.
+    /// Returns the digest: 20 bytes for SHA-1, or 32 bytes for SHA-256.
     pub fn digest(&self) -> &[u8] {
         &self.digest[..self.hash.digest_len()]
     }

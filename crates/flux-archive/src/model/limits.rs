@@ -27,7 +27,7 @@ binio::limits! {
         max_path_len: u64 = 4095;
         /// The maximum number of components of a path. Default: 1000.
         max_path_depth: u64 = 1000;
-        /// The maximum length of the target of a symbolic link in bytes. Default: 4095.
+        /// The maximum length of a symbolic link's target in bytes. Default: 4095.
         max_link_len: u64 = 4095;
         /// The maximum size of a file in bytes, including its holes. Default: 16 TiB.
         max_file_size: u64 = 1 << 44;

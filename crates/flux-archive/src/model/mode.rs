@@ -73,7 +73,8 @@ impl Mode {
         Self(file_type.bits() | (permissions & 0o7777))
     }
 
-    /// Creates a mode from an integer, or returns `None` if an archive cannot contain its type.
+    /// Creates a mode from an integer. Returns `None` if an archive cannot contain files of this
+    /// type.
     pub fn from_u32(mode: u32) -> Option<Self> {
         let types = [FileType::Regular, FileType::Directory, FileType::Symlink];
         types.into_iter().any(|known| known.bits() == mode & TYPE_MASK).then_some(Self(mode))

@@ -44,7 +44,7 @@ impl Chunking {
         threshold: u64;
     }
 
-    /// Returns the maximum size of a blob, or `u64::MAX` without a limit.
+    /// Returns the maximum size of a blob, or `u64::MAX` if there is no limit.
     pub(crate) fn max_len(self) -> u64 {
         if self.chunk_size == 0 { u64::MAX } else { self.chunk_size }
     }

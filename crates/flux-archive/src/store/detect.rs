@@ -1,5 +1,4 @@
-//! Detecting the kind of a store, which is a directory, a database or a dump, and opening the
-//! store.
+//! Detecting whether a store is a directory, a database or a dump, and opening it.
 
 use std::fs::File;
 use std::io::{self, Read};

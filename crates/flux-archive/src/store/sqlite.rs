@@ -84,7 +84,7 @@ pub struct SqliteStore {
     connection: Mutex<Connection>,
     /// The number of steps of the database engine since the last row, in thousands.
     steps: Arc<AtomicU32>,
-    /// On systems that cannot remove open files, the copy that is read. It is removed on drop.
+    /// The copy that is read, on systems that cannot remove open files. It is removed on drop.
     _copy: Option<DatabaseCopy>,
 }
 
@@ -378,7 +378,7 @@ impl BlobStoreMut for SqliteStore {
 
     fn list(&self) -> Result<Vec<BlobRef>, StoreError> {
         let connection = self.lock();
-        // Fetch only values that have the length of a digest.
+        // Fetch only values that are as long as a digest.
         let mut statement = connection.prepare(
             "SELECT CASE WHEN octet_length(hash) IN (20, 32) THEN hash END FROM objects",
         )?;
