@@ -167,7 +167,7 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
     }
 
     /// Returns the number of consecutive chunks, starting with the next chunk, whose requested data
-    /// fits into `len` bytes.
+    /// fits into `len` bytes in total.
     fn fitting(&self, len: usize, progress: &Progress<'_>) -> usize {
         let end = progress.decoded.saturating_add(len as u64);
         let fits = |chunk: &&Chunk| chunk.wanted(progress).end <= end;

@@ -42,10 +42,10 @@ binio::codes! {
         MissingYamlDirective = "MissingYamlDirective": Warning;
         /// The tree does not end with a line `...`.
         MissingDocumentEnd = "MissingDocumentEnd": Error;
-        /// The `...` line at the end of the tree is ended by a block magic or a lone carriage
-        /// return.
+        /// The `...` line at the end of the tree does not end with a line feed, but with a lone
+        /// carriage return or at a block magic.
         DocumentEndForm = "DocumentEndForm": Warning;
-        /// A block magic in the padding after the tree that does not begin a plausible block.
+        /// A block magic in the padding after the tree at which no plausible block begins.
         FalseMagic = "FalseMagic": Note;
         /// Bytes after the last block that belong neither to a block nor to the index.
         TrailingBytes = "TrailingBytes": Error;

@@ -247,8 +247,8 @@ impl BlockHeader {
         if self.is_streamed() { None } else { self.allocated_end() }
     }
 
-    /// Returns the end of the allocated space according to the header, although this has no meaning
-    /// in a STREAMED block. Returns `None` if the end does not fit into 64 bits.
+    /// Returns the end of the allocated space according to the header, even for a STREAMED block, in
+    /// which it has no meaning. Returns `None` if the end does not fit into 64 bits.
     pub(crate) fn allocated_end(&self) -> Option<u64> {
         self.offset.checked_add(self.len() as u64)?.checked_add(self.allocated_size)
     }

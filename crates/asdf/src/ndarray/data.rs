@@ -115,9 +115,9 @@ impl<'a> StoredArray<'a> {
         read(&self.0)
     }
 
-    /// Reads all elements, like [`Self::read`]. If the elements in the given order are the entire
-    /// block, the checksum is verified during this read, and not in a separate read before. `read`
-    /// must read all elements into memory in this order.
+    /// Reads all elements, like [`Self::read`]. `read` must read them into memory in the given order.
+    /// If the elements in this order make up the entire block, their checksum is verified during
+    /// this read. Otherwise, it is verified first, in a separate read.
     pub(super) fn read_all<T>(
         &self,
         order: Order,
@@ -191,7 +191,7 @@ impl Data for VerifiedData<'_> {
                     Access::Whole
                 }
             }
-            // The first read verifies the checksum, for which it reads the entire block.
+            // The first read includes the entire block, in order to verify the checksum.
             ArrayData::Block { block, .. } if block.is_unverified() => Access::Whole,
             ArrayData::Block { block, .. } => Access::of(block.source()),
         }

@@ -34,7 +34,7 @@ pub(crate) struct Shape {
     /// Whether the first dimension is open (`'*'`), in which case its length depends on the size of
     /// the block.
     pub(crate) streamed: bool,
-    /// The lengths of the other dimensions, outermost first.
+    /// The lengths of all dimensions that are not open, outermost first.
     pub(crate) dimensions: Vec<u64>,
 }
 

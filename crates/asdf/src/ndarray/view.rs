@@ -381,8 +381,8 @@ impl<'a> NdArray<'a> {
     ///
     /// Same as [`read`](Self::read), with [`ArrayError::Type`] if the elements are not text. Also fails with
     /// [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Element`](ArrayError::Element) if an element is
-    /// not valid text: if it contains a byte above 7f in `ascii`, or a surrogate or a number above 10ffff in
-    /// `ucs4`. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are more than
+    /// not valid text: if it contains a byte above `0x7f` in `ascii`, or a surrogate or a number above
+    /// `0x10ffff` in `ucs4`. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are more than
     /// [`Limits::max_items`](crate::Limits::max_items) elements.
     pub fn strings(&self) -> Result<Vec<String>> {
         self.read_by(Array::strings)

@@ -42,10 +42,10 @@ pub(super) struct EditedFile<'a> {
     pub(super) in_place: bool,
 }
 
-/// The range of the tree in the existing file, and the end of the space after the tree, at which
-/// the first block begins or the file ends.
+/// The tree in the existing file, with the space after it.
 pub(super) struct TreeSpace {
     pub(super) tree: Range<u64>,
+    /// The offset of the first block or, without blocks, the length of the file.
     pub(super) end: u64,
     /// The bytes after the tree, or `None` if there are too many or if they contain anything but
     /// spaces, tabs, line ends and zeros.

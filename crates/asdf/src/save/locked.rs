@@ -26,7 +26,7 @@ pub(super) struct LockedFile {
     pub(super) rolled_back: bool,
 }
 
-/// Properties that change if a file is replaced or changed.
+/// Properties of a file that reveal whether it has been changed or replaced.
 #[derive(Debug, PartialEq, Eq)]
 struct State {
     len: u64,

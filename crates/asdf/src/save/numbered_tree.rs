@@ -25,7 +25,7 @@ use crate::yaml::{Integer, YamlNode};
 /// The version of the standard that introduced `float16` and restricted the types of keys.
 const FLOAT16: Version = Version::new(1, 6, 0);
 
-/// A tree whose arrays have block numbers unless they are inline, together with the blocks.
+/// A tree in which each array is either inline or has a block number, together with the blocks.
 pub(crate) struct NumberedTree<'a> {
     tree: Tree,
     pub(super) blocks: Vec<Content<'a>>,
@@ -240,8 +240,8 @@ fn copied<'a>(block: Block<'a>, options: &WriteOptions) -> Result<Content<'a>> {
     })
 }
 
-/// Returns the newest core tag with this name that a version of the standard defines. Fails if the
-/// version of the standard has no tag with this name.
+/// Returns the newest core tag with this name in the given version of the standard. Fails if this
+/// version has no tag with this name.
 fn core_tag(name: &str, standard: Version) -> Result<String> {
     let uri = format!("{CORE_PREFIX}{name}");
     let versions = TagUri { version: None, ..TagUri::new(&uri) };

@@ -23,8 +23,9 @@ use crate::codec::encode::{beside, map, threads, with_threads};
 use crate::error::Result;
 use crate::layout::{BlockHeader, index};
 
-/// The maximum total size in bytes of the small blocks in a batch: for each thread, and overall.
+/// The maximum total size in bytes, per thread, of the small blocks in a batch.
 const BATCH_OF_THREAD: u64 = 1 << 20;
+/// The maximum total size in bytes of the small blocks in a batch, for any number of threads.
 const MAX_BATCH: u64 = 16 << 20;
 
 /// A part of a file.

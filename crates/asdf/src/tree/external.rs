@@ -10,9 +10,9 @@
 //! files may be opened. Nothing is ever fetched over a network.
 //!
 //! Only regular files are opened. Each file is opened once and remains available as long as the
-//! file that was opened first. All files reached from that file, directly or indirectly, share one
-//! list of at most [`OpenOptions::max_files`](crate::OpenOptions::max_files) files, of which only
-//! some are open at a time. A file that refers to itself is not opened again.
+//! file that was opened first. All files reached from that file, directly or indirectly, are in one
+//! list of at most [`OpenOptions::max_files`](crate::OpenOptions::max_files) files. Only some of
+//! these files are open at a time. A file that refers to itself is not opened again.
 
 use std::path::{Component, Path, PathBuf};
 

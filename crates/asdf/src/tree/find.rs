@@ -70,8 +70,8 @@ impl<'a> Node<'a> {
 }
 
 impl NdArray<'_> {
-    /// Returns the field with this name. The name `mask` returns the mask unless a field has this
-    /// name.
+    /// Returns the field with this name. For the name `mask`, returns the mask if the array has one,
+    /// unless there is a field named `mask`.
     fn part(self, name: &str) -> Result<Self> {
         let has_field =
             self.datatype().as_record().is_some_and(|record| record.field(name).is_some());

@@ -38,8 +38,8 @@ const EXPANSION_LIMIT: u64 = 10_000_000;
 /// because a merge key can repeat keys of any length.
 const EXPANSION_BYTES: u64 = 32 << 20;
 
-/// Number of bytes in the JSON text of a datatype that count as one node, which is about the length
-/// of one field.
+/// Number of bytes in the JSON text of a datatype that count as one node. A field takes about this
+/// number of bytes.
 const DTYPE_BYTES_PER_NODE: u64 = 16;
 
 const SET: &str = "tag:yaml.org,2002:set";
@@ -158,7 +158,7 @@ type Children<'a> = Box<dyn Iterator<Item = (Token<'a>, Child<'a>)> + 'a>;
 /// A collection that is being written.
 struct Collection {
     id: NodeId,
-    /// Whether no child has been written yet.
+    /// True until the first child is written.
     is_empty: bool,
     end: &'static str,
 }

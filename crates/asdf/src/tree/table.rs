@@ -24,9 +24,9 @@ use crate::error::Result;
 use crate::ndarray::{NdArray, Origin};
 use crate::yaml::NodeKind;
 
-/// Maximum number of rows, and of bytes, that are read at a time. At least one row is read, regardless of its
-/// size.
+/// Maximum number of rows that are read at a time.
 const ROWS: u64 = 4096;
+/// Maximum number of bytes that are read at a time, unless a single row is larger.
 const BYTES: u64 = 1 << 20;
 
 /// A table: named arrays of the same length.

@@ -7,8 +7,8 @@
 //! by hand    --Value, Mapping--->  |
 //! ```
 //!
-//! A [`Value`] is the content of a single position. A node that occurs in several positions, or inside
-//! itself, is stored in the [`Tree`], and each position contains its [`SharedId`].
+//! A [`Value`] is the content of a single position in the tree. A node that occurs in several positions, or
+//! inside itself, is stored in the [`Tree`] only once, and each position contains its [`SharedId`].
 //!
 //! If a file uses a notation other than the one this crate would write, such as `0x1F` or a list on separate
 //! lines that would fit in brackets, the notation is remembered. Therefore, a tree that is written and read

@@ -55,8 +55,8 @@ pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
     value.serialize(Serializer { depth: 0 }).map_err(|failure| failure.0)
 }
 
-/// Converts a tree value to a Rust value, with the same result as [`Node::deserialize`] after reading the
-/// value from a file.
+/// Converts a tree value to a Rust value. The result is the same as if the value were written to a file and
+/// then read with [`Node::deserialize`].
 ///
 /// [`Node::deserialize`]: crate::Node::deserialize
 ///

@@ -141,8 +141,8 @@ struct Builder<'a, 't> {
     tags_len: u64,
     /// Number of records and elements so far.
     nodes: u64,
-    /// Pairs of the index of a diagnostic and the id of the node it concerns. The lengths and pointers
-    /// of these diagnostics are filled in when the document is complete.
+    /// For each diagnostic about a node, the index of the diagnostic and the id of the node. The length
+    /// and the pointer are added to the diagnostic when the document is complete.
     reported: Vec<(usize, u32)>,
     document: Document,
 }

@@ -142,8 +142,8 @@ pub struct Document {
     pub(super) hasher: DefaultHashBuilder,
     pub(super) options: ParseOptions,
     pub(super) root: u32,
-    /// The id of the collection that contains each record. Computed when the first of them is
-    /// requested.
+    /// For each record, the id of the collection that contains it. Computed when any of these ids is
+    /// first requested.
     pub(super) parents: OnceLock<Vec<u32>>,
     /// The line index. Computed when the first position is requested.
     pub(super) lines: OnceLock<Lines>,

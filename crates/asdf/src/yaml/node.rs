@@ -461,7 +461,7 @@ impl<'a> YamlNode<'a> {
         })
     }
 
-    /// Returns the occurrence that defines the node, and not an alias.
+    /// Returns the occurrence that defines the node. It is never an alias.
     pub(crate) fn mention(self) -> Mention<'a> {
         Mention::new(self.document, self.id)
     }

@@ -196,7 +196,7 @@ fn is_decimal(bare: &str) -> bool {
 }
 
 /// Returns `true` for an unsigned number with a decimal point and an optional exponent. If
-/// `lenient`, the exponent needs no sign, and a number with an exponent needs no point.
+/// `lenient` is set, the exponent needs no sign, and a number with an exponent needs no point.
 fn is_decimal_float(bare: &str, lenient: bool) -> bool {
     let (mantissa, exponent) = match bare.find(['e', 'E']) {
         Some(at) => (&bare[..at], Some(&bare[at + 1..])),
@@ -218,7 +218,8 @@ fn is_decimal_float(bare: &str, lenient: bool) -> bool {
 }
 
 /// Returns `true` for a base-60 number: decimal digits, followed by one or more groups of `:` and a
-/// number below 60. If `float`, a decimal point must follow the last group.
+/// number below 60. If `float` is set, a decimal point must follow the last group; otherwise, there
+/// must be none.
 fn is_base60(bare: &str, float: bool) -> bool {
     let places = match (float, bare.split_once('.')) {
         (true, Some((places, fraction))) if fraction.bytes().all(is_digit_or_underscore) => places,

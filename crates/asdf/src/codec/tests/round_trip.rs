@@ -98,7 +98,7 @@ fn pieces_and_ranges_that_cross_chunks_equal_the_same_part_of_the_data() {
 }
 
 #[test]
-fn the_suggested_piece_length_covers_whole_chunks_or_the_rest_of_one() {
+fn the_suggested_piece_length_covers_whole_chunks_or_the_rest_of_a_chunk() {
     let data = sample(2500);
     let stored = lz4(&data);
     let mut notes = Vec::new();

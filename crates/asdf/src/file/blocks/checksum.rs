@@ -2,8 +2,8 @@
 //!
 //! According to the standard, the checksum is the MD5 digest of the stored bytes. Some writers
 //! computed it from the decoded bytes, so if the stored bytes of a compressed block do not match,
-//! the decoded bytes are compared as well, whatever software wrote the file. A block whose checksum
-//! consists of zeros has no checksum, and neither has a STREAMED block.
+//! the decoded bytes are compared as well, whatever software wrote the file. If the checksum field
+//! consists of zeros, the block has no checksum. In a STREAMED block, the field has no meaning.
 
 use std::ops::Range;
 

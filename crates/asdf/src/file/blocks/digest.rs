@@ -38,10 +38,10 @@ pub(crate) fn digest_of(stored: &dyn ReadAt) -> Result<Digest> {
 
 /// Fills a buffer from `source`, starting at `offset`, and returns the MD5 digest of its content.
 ///
-/// Reading does not wait for the hasher. If both alternated, the pages of a new buffer would be touched
-/// at the speed of MD5, and a virtual machine would meanwhile return free memory to its host. On one
-/// core, an array of 1 GiB takes 0.67 times the CPU time of alternating (`cargo xtask bench asdf`, row
-/// `checked_read_1gib`).
+/// Reading does not wait for the hasher. If pieces were read and hashed in turn, the pages of a new
+/// buffer would be touched only at the speed of MD5, and in the meantime a virtual machine would
+/// return free memory to its host. On one core, reading an array of 1 GiB takes 0.67 times as much CPU
+/// time as reading and hashing in turn (`cargo xtask bench asdf`, row `checked_read_1gib`).
 pub(super) fn read_and_digest(
     source: &dyn ReadAt,
     mut offset: u64,
@@ -105,14 +105,14 @@ struct HashedSource<'a> {
     hashed: Mutex<Hashed>,
 }
 
-/// The digest of the first `len` bytes.
+/// The unfinished digest of the first `len` bytes of the source.
 struct Hashed {
     hasher: Hasher,
     len: u64,
 }
 
-/// Maximum length in bytes of a gap that is read again, so that hashing can continue after it. Gaps
-/// are left by the lengths between chunks, which are read before the chunks are decoded.
+/// Maximum length in bytes of a gap that is read again, so that hashing can continue after it. Such
+/// gaps contain the lengths of chunks, because all lengths are read before any chunk is decoded.
 const MAX_GAP: u64 = 64;
 
 impl<'a> HashedSource<'a> {

@@ -27,7 +27,8 @@ pub(crate) use digest::digest_of;
 use digest::{decode_and_digest, read_and_digest};
 pub(crate) use store::BlockStore;
 
-/// Maximum stored size in bytes of a block that is read with a single read when it is decoded.
+/// Maximum stored size in bytes of a block that is read as a whole before it is decoded. Larger blocks
+/// are read on demand.
 const SMALL_BLOCK: u64 = 1 << 20;
 
 /// The blocks of a file.
@@ -108,8 +109,8 @@ impl<'a> Blocks<'a> {
     /// [`Uncertain`](BlockError::Uncertain) if the number of the block is uncertain. In a file
     /// opened with [`Strictness::Salvage`](crate::Strictness::Salvage), this is the case if blocks
     /// may be missing from a gap before the requested block or, for a negative number, after it. A
-    /// negative number is also uncertain if the file seems to contain more blocks to which the
-    /// headers do not lead.
+    /// negative number is also uncertain if the file seems to contain more blocks than those found
+    /// by following the headers.
     pub fn by_source(&self, source: impl Into<BlockRef>) -> Result<Block<'a>> {
         let certain = self.store.certain();
         let (index, is_certain) = match source.into() {

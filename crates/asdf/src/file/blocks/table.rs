@@ -254,7 +254,7 @@ impl BlockTable {
     fn judge_index(&mut self, reader: HeaderReader<'_>) {
         let Some(RejectedIndex { offset, entries, code }) = self.rejected.take() else { return };
         if self.is_data(offset, reader.file_len()) {
-            // Withdraw the diagnostic, because the apparent index is part of the data of a block.
+            // Withdraw the diagnostic, because the apparent index is part of a block's data.
             reader.reports.retract(code, offset);
             return;
         }
@@ -290,7 +290,7 @@ impl BlockTable {
         Ok(())
     }
 
-    /// Returns `true` if the byte at `offset` is part of the data of a block.
+    /// Returns `true` if the byte at `offset` is part of a block's data.
     fn is_data(&self, offset: u64, file_len: u64) -> bool {
         let after = self.blocks.partition_point(|block| block.offset <= offset);
         let before = after.checked_sub(1).and_then(|index| self.blocks.get(index));
@@ -298,8 +298,9 @@ impl BlockTable {
     }
 }
 
-/// Returns the offset of the first nonzero byte after the last block that is not part of an index. `end` is
-/// the offset at which another block would begin.
+/// Returns the offset of the first nonzero byte within [`TRAILING_LOOK`] bytes after the last block. Returns
+/// `None` if there is no such byte, or if an index follows the block. `end` is the offset at which another
+/// block would begin.
 fn trailing_bytes(
     end: u64,
     last: Option<&FoundBlock>,

@@ -18,8 +18,8 @@ use super::found_block::HeaderState;
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 use crate::layout::index::INDEX_HEADER;
 
-/// Minimum and maximum size in bytes of the first read of the head, and of the first read of the
-/// tail. A local file is read with the minimum: opening a file of 1 GiB with an index then takes
+/// The range of sizes in bytes for the first read of the head, and for the first read of the tail.
+/// A local file is read with the minimum, because opening a file of 1 GiB with an index then takes
 /// 0.85 times as long as with the maximum (`cargo xtask bench asdf`, row `open_1gib_index`).
 const FIRST_STEP: std::ops::RangeInclusive<u64> = 16 << 10..=64 << 10;
 /// Maximum size in bytes of one read of the head.

@@ -18,11 +18,12 @@ use super::header_reader::HeaderReader;
 use crate::error::Result;
 use crate::layout::block_header::BLOCK_MAGIC;
 
-/// A block is searched for up to one byte from its expected offset per `BYTES_PER_LINE` bytes since
-/// the previous block, because lines are rarely shorter. The search distance is at least
-/// `MIN_REACH` and at most `MAX_REACH` bytes.
+/// Assumed minimum length of a line in bytes. The search for a block extends one byte further from
+/// its expected offset for each line of this length since the previous block.
 const BYTES_PER_LINE: u64 = 8;
+/// Minimum distance in bytes from its expected offset within which a block is searched for.
 const MIN_REACH: u64 = 64;
+/// Maximum distance in bytes from its expected offset within which a block is searched for.
 const MAX_REACH: u64 = 64 << 10;
 
 /// The offsets listed by an index, each with the block found at or near it.

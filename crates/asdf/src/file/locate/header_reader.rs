@@ -29,8 +29,8 @@ impl HeaderReader<'_> {
 
     /// Compares the header of an indexed block with `listed`, the next offset in the index. Returns
     /// the header, corrected if necessary. Returns `None` if the index is wrong, for example
-    /// because there is no magic, or because another block, an index or the end of the file follows
-    /// the block.
+    /// because there is no magic, or because the block ends at another block, an index or the end
+    /// of the file, but not at `listed`.
     ///
     /// If the sizes in the header lead neither to a block or an index nor to the end of the file,
     /// but a block begins at `listed`, the header is damaged. It is reported and corrected, so that

@@ -4,7 +4,7 @@
 //! found    block 0 | gap | block ? | block ? | end      the gap may have contained a block
 //! index    lists the offset of each block, so all numbers are certain
 //! arrays   refer to blocks 0 to 3: one is missing, and the sizes of the others fit in only one way
-//! neither  blocks after the gap get numbers that no array refers to, so no array reads them
+//! else     blocks after the gap get numbers that no array refers to, so no array reads them
 //! ```
 //!
 //! Both reading and repair use [`number`]. Reading numbers the blocks before the tree is parsed, so

@@ -154,8 +154,8 @@ fn lost_before(from: u64, first: u64, listed: &[u64], reader: HeaderReader<'_>) 
     Ok(!bytes.iter().all(|&byte| is_padding(byte)))
 }
 
-/// Converts a numbered block. A missing block gets an error instead of a header, and an offset
-/// within the file.
+/// Converts a numbered block. For a missing block, the header is an error, and the offset is reduced
+/// if it is past the end of the file.
 fn to_block(block: Numbered, file_len: u64) -> FoundBlock {
     match block {
         Numbered::Certain(block) | Numbered::Uncertain(block) => block,
@@ -167,8 +167,8 @@ fn to_block(block: Numbered, file_len: u64) -> FoundBlock {
 }
 
 /// Returns the offset at which to continue the search after a block. For an invalid or incomplete block, this
-/// is the end of its magic. For a complete block, it is the end of the allocated space if there is a boundary,
-/// or else the end of the data.
+/// is the end of its magic. For a complete block, it is the end of the allocated space if a block, an index or
+/// the end of the file is there, and the end of the data otherwise.
 fn resume_after(block: &FoundBlock, reader: HeaderReader<'_>) -> Result<u64> {
     let file_len = reader.file_len();
     let after_magic = block.offset.saturating_add(BLOCK_MAGIC.len() as u64);
@@ -177,7 +177,7 @@ fn resume_after(block: &FoundBlock, reader: HeaderReader<'_>) -> Result<u64> {
         return Ok(after_magic);
     }
     let end = header.claimed_range(file_len).end.max(after_magic);
-    // A boundary takes priority, even if the data extends past it.
+    // The end of the allocated space takes priority, even if the data extends past it.
     match header.next_offset().filter(|&next| next <= file_len) {
         Some(next) if reader.is_boundary(next)? => Ok(next),
         _ => Ok(end),

@@ -23,8 +23,8 @@ pub(super) use value::{shortened, shown};
 /// keys can multiply the pairs in a small tree.
 const MAX_PAIRS: u64 = 1 << 22;
 
-/// Maximum total length in bytes of the keys of nodes that may differ, and of the pointers to differences. Each
-/// pointer may be as long as the tree.
+/// Maximum total length in bytes of the strings that a comparison creates: the keys of nodes that may differ, and
+/// the pointers to differences. Each pointer may be as long as the tree.
 const MAX_BYTES: u64 = 1 << 27;
 
 /// Options for comparing two trees: which nodes are ignored, and which numbers are equal.
@@ -218,8 +218,8 @@ struct Run<'r, 't> {
     compare: &'r Compare,
     /// The library records in the first and in the second tree.
     records: &'r [LibraryRecords; 2],
-    /// Whether a block of the first file is intact and has the same stored bytes as a block of the
-    /// second file, by the offsets of the two blocks.
+    /// Maps the offsets of a block in the first file and a block in the second file to `true` if the
+    /// blocks have the same stored bytes, and a checksum proves that the first block is intact.
     same_blocks: HashMap<(u64, u64), bool>,
     visit: &'r mut Visitor<'t>,
     pairs: u64,

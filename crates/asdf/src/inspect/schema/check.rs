@@ -27,7 +27,7 @@ const MAX_KNOWN: usize = 1 << 21;
 /// and the id of the schema's node.
 type Pair = (NodeId, usize, NodeId);
 
-/// The state of the check of a node against a schema.
+/// The state of checking a node against a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PairState {
     /// The check has not finished. If the same pair occurs again, the node contains itself.

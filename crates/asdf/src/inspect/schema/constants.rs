@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::scalars::{is_equal, key};
 use crate::yaml::YamlNode;
 
-/// Number of steps to count for each comparison of two collections, times or byte strings.
+/// Number of steps to count for each comparison of two collections, timestamps or byte strings.
 const STEPS_PER_COMPARISON: u64 = 8;
 
 /// Number of bytes in a scalar that count as one step when the scalar is looked up.
@@ -15,7 +15,7 @@ const BYTES_PER_STEP: usize = 256;
 #[derive(Debug)]
 pub(super) struct Constants<'s> {
     scalars: HashSet<(u8, String)>,
-    /// Collections, times and bytes, which are compared one by one.
+    /// Collections, timestamps, byte strings and NaN, which are compared one by one.
     others: Vec<YamlNode<'s>>,
 }
 

@@ -8,8 +8,9 @@ use crate::asdf::Asdf;
 use crate::error::Result;
 use crate::yaml::{NodeId, NodeKind, Order, Token, Walk, YamlNode};
 
-/// Maximum number of nodes that are described, and maximum number of schemas that are considered for one node.
+/// Maximum number of nodes that are described.
 const MAX_DESCRIBED: usize = 100_000;
+/// Maximum number of schemas that are considered for one node.
 const MAX_SCHEMAS: usize = 64;
 
 /// The description of a node according to its schemas.

@@ -63,9 +63,10 @@ use store::FileTags;
 pub use describe::{Description, Descriptions};
 pub use store::{FolderReport, Schemas};
 
-/// Maximum number of steps for a check, and the number of additional steps for each node of the tree. The limit
-/// is necessary because nested alternatives multiply, and a schema may have thousands of them.
+/// Maximum number of steps for checking an empty tree. The limit is necessary because nested alternatives
+/// multiply, and a schema may have thousands of them.
 const MAX_STEPS: u64 = 1 << 24;
+/// Number of steps by which each node of the tree raises the limit.
 const STEPS_PER_NODE: u64 = 64;
 
 fn max_steps(document: &Document) -> u64 {

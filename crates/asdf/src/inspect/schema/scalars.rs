@@ -283,7 +283,7 @@ fn repeated(node: YamlNode<'_>) -> Option<String> {
 }
 
 /// Returns a key for looking up scalars by value. Scalars with the same value have the same key. Returns `None`
-/// for collections, times and bytes.
+/// for collections, timestamps, byte strings and NaN.
 pub(super) fn key(node: YamlNode<'_>) -> Option<(u8, String)> {
     Some(match type_of(node) {
         Type::Null => (0, String::new()),

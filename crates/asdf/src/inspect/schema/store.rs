@@ -11,9 +11,10 @@ use crate::error::Result;
 use crate::tag::Version;
 use crate::yaml::{Document, NodeKind, ParseOptions, YamlNode};
 
-/// Maximum length of a schema in bytes, and maximum number of files and folders to examine.
+/// Maximum length of a schema in bytes.
 #[cfg(any(unix, windows))]
 const MAX_TEXT: u64 = 16 << 20;
+/// Maximum number of files and folders to examine when reading a folder of schemas.
 #[cfg(any(unix, windows))]
 const MAX_FILES: usize = 200_000;
 

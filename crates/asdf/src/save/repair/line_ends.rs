@@ -11,10 +11,10 @@
 //! - If the headers lead from block to block up to the index, there was no conversion.
 //! - If every LF of the file follows a CR, and the offsets in the index are correct after removing these CRs,
 //!   the conversion added them.
-//! - Otherwise, a block is only changed if the result has the length stated by the index and its
-//!   header, and if the data matches the checksum. A block without a checksum is only changed if
-//!   its present header is invalid or implausible. If the block has more line ends than were
-//!   converted, all combinations are tried, unless there are too many.
+//! - Otherwise, a block is only changed if the result has the length that the index and the header
+//!   state, and if the data matches the checksum. A block without a checksum is only changed if its
+//!   present header is invalid or implausible. If the block has more line ends than were converted,
+//!   all combinations are tried, unless there are too many.
 //! - The text before the blocks has the same meaning with either kind of line end. It is only changed if
 //!   blocks are changed.
 //!
@@ -38,9 +38,9 @@ use crate::file::locate::{
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 use crate::options::OpenOptions;
 
-/// Maximum size in bytes of a piece for which combinations of line ends are tried, and maximum
-/// number of bytes that are hashed to try them.
+/// Maximum size in bytes of a piece for which combinations of line ends are tried.
 const MAX_PIECE: u64 = 16 << 20;
+/// Maximum number of bytes that are hashed to try all combinations of line ends in a piece.
 const MAX_HASHED: u64 = 1 << 30;
 /// Maximum total size in bytes of the pieces that are restored by trying combinations of line ends.
 /// These pieces are kept in memory.

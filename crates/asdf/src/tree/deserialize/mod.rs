@@ -168,7 +168,7 @@ struct Walk<'a> {
     limits: DeserializeLimits,
     /// Number of nodes visited so far.
     nodes: Cell<u64>,
-    /// Total length of the text of these nodes in bytes.
+    /// Total length in bytes of the text of the nodes visited so far.
     bytes: Cell<u64>,
 }
 

@@ -411,8 +411,9 @@ impl TreeText {
 
     /// Returns a document that consists of a list with one value, for comparison with the edited text.
     ///
-    /// Uses the limits of the edited text, but the default scalar rules, for which `emit` writes.
-    /// Other rules could hide that a scalar reads as another type.
+    /// Parses with the limits of the edited text, but with the default scalar rules, because `emit`
+    /// writes for these rules. With other rules, the comparison could miss that a scalar in the
+    /// edited text has another type.
     fn standalone(&self, tree: &Tree, arrays: &dyn Arrays) -> Result<Document> {
         let mut text = Vec::new();
         let mut listed = tree.clone();

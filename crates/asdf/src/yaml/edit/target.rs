@@ -131,7 +131,8 @@ fn is_mapping(node: YamlNode<'_>) -> bool {
 }
 
 /// Returns the indices of the entries with this key, excluding merge keys. If keys of different
-/// types have this spelling, returns only the entries whose key has the type of the first.
+/// types have this spelling, returns only the entries whose keys have the same type as the first
+/// of these keys.
 pub(crate) fn entries_of(mapping: YamlNode<'_>, key: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut kind = None;

@@ -141,8 +141,8 @@ pub(crate) fn possible_style(text: &str, style: NodeStyle, place: Place) -> Node
     }
 }
 
-/// Returns `true` if the text without quotes would be read as anything but an ordinary string under
-/// any of the supported rules.
+/// Returns `true` if, without quotes, at least one of the supported rules would read the text as
+/// something other than an ordinary string.
 fn resolves(text: &str) -> bool {
     let rules = [ScalarRules::Python, ScalarRules::Libasdf, ScalarRules::Core12];
     rules.into_iter().any(|rules| resolve(text, rules) != (NodeKind::String, None))

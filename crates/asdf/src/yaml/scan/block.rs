@@ -36,8 +36,8 @@ impl Scanner<'_> {
         };
         let from = self.changed.len();
         let text = self.cursor.text;
-        // `line_break` is the line break after the last line, and `was_blank` is true if that line
-        // begins with a space or tab.
+        // `line_break` is the line break after the previous line, and `was_blank` is true if the
+        // previous line begins with a space or tab.
         let (mut line_break, mut was_blank) = ("", false);
         self.breaks.clear();
         let mut last_break = self.block_breaks(&mut indent)?;
