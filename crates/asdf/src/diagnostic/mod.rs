@@ -103,7 +103,7 @@ binio::codes! {
         RootTag = "RootTag": Warning;
         /// A known tag in an unknown version. Its content is not interpreted.
         UnknownTagVersion = "UnknownTagVersion": Warning;
-        /// A tag that is newer than the version of the standard that the file declares.
+        /// A tag that is newer than the declared version of the standard.
         NewerTag = "NewerTag": Warning;
         /// A key that occurs more than once in a mapping. The last value is used.
         DuplicateKey = "DuplicateKey": Warning;

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::diagnostic::{Code, Diagnostic, Place};
 
-/// Diagnostics, of which only one is kept for each code and position, so that a block that is read
-/// twice is reported once.
+/// Diagnostics, at most one for each code and position, so that reading a block twice does not
+/// report its problems twice.
 #[derive(Debug, Default)]
 pub(crate) struct Reports(Mutex<Collected>);
 

@@ -1,4 +1,4 @@
-//! The journal of an in-place change, which exists next to the file until the change is complete.
+//! The journal of an in-place change. It exists next to the file until the change is complete.
 
 use std::path::Path;
 

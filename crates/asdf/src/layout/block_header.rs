@@ -104,8 +104,8 @@ impl BlockHeader {
         }
     }
 
-    /// Returns the header of a streamed block at `offset`, which extends to the end of the file. The header
-    /// has the same length as the header returned by [`Self::aligned`].
+    /// Returns the header of a block at `offset` that is streamed and therefore extends to the end of the
+    /// file. The header has the same length as the header returned by [`Self::aligned`].
     pub fn streamed(offset: u64, align: u64) -> Self {
         Self { flags: FLAG_STREAMED, ..Self::aligned(offset, [0; 4], align) }
     }
@@ -247,8 +247,8 @@ impl BlockHeader {
         if self.is_streamed() { None } else { self.allocated_end() }
     }
 
-    /// Returns the end of the allocated space according to the header, even for a STREAMED block, in
-    /// which it has no meaning. Returns `None` if the end does not fit into 64 bits.
+    /// Returns the end of the allocated space according to the header, or `None` if this offset does
+    /// not fit into 64 bits. For a STREAMED block, the offset has no meaning.
     pub(crate) fn allocated_end(&self) -> Option<u64> {
         self.offset.checked_add(self.len() as u64)?.checked_add(self.allocated_size)
     }

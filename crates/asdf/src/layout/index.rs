@@ -1,4 +1,4 @@
-//! The block index at the end of the file, which lists the offset of each block as text.
+//! The block index: a list of the offsets of all blocks, stored as text at the end of the file.
 //!
 //! ```text
 //! #ASDF BLOCK INDEX\n

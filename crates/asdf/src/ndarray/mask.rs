@@ -113,7 +113,7 @@ fn nonzero(array: &NdArray<'_>) -> Result<Vec<bool>> {
     let Some(scalar) = array.datatype().as_scalar() else { return Ok(Vec::new()) };
     let mut bytes = array.read_bytes(Order::C, ByteOrder::Big)?;
     if is_float(scalar) {
-        // Clear the sign, which is the first bit, because minus zero is equal to zero.
+        // Clear the sign bit of each number, because minus zero is equal to zero.
         bytes.iter_mut().step_by(scalar.component_width()).for_each(|byte| *byte &= 0x7f);
     }
     let size = usize::try_from(scalar.size()).unwrap_or(usize::MAX).max(1);

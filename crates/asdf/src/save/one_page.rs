@@ -34,9 +34,9 @@ impl EditedFile<'_> {
         Ok(self.of_the_same_length().and_then(|text| fits(&text)))
     }
 
-    /// Returns the edited text with the same length as the old text, by adding or removing spaces at the end of
-    /// the changed line or before its comment. Returns `None` if the number of lines changed, or if the spaces
-    /// could be part of a scalar.
+    /// Returns the edited text with the same length as the old text. Spaces are added or removed at the end of
+    /// the changed line or before its comment. Returns `None` if the number of lines changed, if there are too
+    /// few spaces to remove, or if the spaces could be part of a scalar.
     fn of_the_same_length(&self) -> Option<String> {
         let (old, new) = (self.before, self.text().text());
         let (start, end) = differing(old.as_bytes(), new.as_bytes())?;

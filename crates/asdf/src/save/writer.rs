@@ -225,7 +225,7 @@ impl<'a> Writer<'a> {
         Ok(WriteReport { files, ..self.file_plan(&tree)?.write(Discard::default())?.into() })
     }
 
-    /// Returns the tree, in which arrays refer to block files by URI, the blocks, and the paths of the block
+    /// Returns the tree, whose arrays refer to block files by URI; the blocks; and the paths of the block
     /// files.
     #[cfg(any(unix, windows))]
     fn exploded(&self, path: &Path) -> Result<(NumberedTree<'a>, Vec<Content<'a>>, Vec<PathBuf>)> {

@@ -114,7 +114,7 @@ fn folder(file: &Asdf) -> Result<&Path, ReferenceError> {
     Ok(folder_of(path))
 }
 
-/// Returns the folder that contains a path, which is `.` for a bare file name.
+/// Returns the folder that contains a path, or `.` for a bare file name.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

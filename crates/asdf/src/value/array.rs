@@ -229,8 +229,8 @@ impl Array {
         Self::from_vec(array.iter().copied().collect(), &shape)
     }
 
-    /// Creates another array with the same data, for example one that contains part of the elements, or all of
-    /// them in another shape.
+    /// Creates another array with the same data, for example an array that contains only some of the elements,
+    /// or all elements in another shape.
     ///
     /// # Errors
     ///
@@ -279,7 +279,7 @@ impl Array {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the datatype and the layout have
-    /// different element sizes, which [`new`](Self::new) has already ruled out.
+    /// different element sizes. This does not happen, because [`new`](Self::new) rejects such arrays.
     pub fn view(&self) -> Result<array::Array<Arc<dyn ReadAt>>> {
         let (data, datatype) = (Arc::clone(&self.data), self.datatype.clone());
         array::Array::new(data, datatype, self.layout.clone(), self.limits).map_err(invalid)

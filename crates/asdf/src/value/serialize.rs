@@ -89,7 +89,7 @@ impl Tree {
     }
 }
 
-/// An error that a type reports, or that its value causes.
+/// An error from serializing a value, reported either by its type or by the serializer.
 #[derive(Debug)]
 struct Failure(Error);
 

@@ -260,9 +260,9 @@ pub(super) struct Record {
     pub(super) by_tag: bool,
     /// Index into the tags, counted from 1; 0 for no tag.
     pub(super) tag: u32,
-    /// The start of the content: the offset of a scalar's text, or the index of the first child of
-    /// a collection or of the first element of a list of numbers. For an alias, the id of its
-    /// target.
+    /// The start of the content. For a scalar, the offset of its text; for a collection, the index
+    /// of its first child; for a list of numbers, the index of its first element. For an alias, the
+    /// id of its target.
     pub(super) data: u32,
     /// The length of a scalar's text in bytes, or the number of children or elements.
     pub(super) len: u32,

@@ -146,7 +146,7 @@ impl Document {
         Ok(())
     }
 
-    /// Returns the id of the value for a key of a mapping or of the mappings merged into it.
+    /// Looks up a key in a mapping and in the mappings merged into it. Returns the id of the value.
     pub(super) fn find(&self, mapping: u32, key: &str) -> Option<u32> {
         if !self.has_merges(mapping) {
             return self.find_own(mapping, key);

@@ -101,7 +101,7 @@ pub(super) struct Parser<'t> {
     /// Irregularities in directives, each with its offset.
     pub(super) irregularities: Vec<(usize, Code, String)>,
     state: State,
-    /// The states to which the parser returns after each node being parsed, innermost last.
+    /// For each node being parsed, innermost last, the state to which the parser returns after it.
     states: Vec<State>,
     /// Offset at which the last nonempty token ends.
     last_end: u32,

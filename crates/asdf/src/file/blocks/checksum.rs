@@ -41,8 +41,8 @@ pub enum ChecksumVerdict {
 
 impl ChecksumVerdict {
     /// Compares the checksum in a header with the MD5 digest of the stored bytes. If they differ, calls
-    /// `decoded` to get the digest of the decoded bytes, which is `None` if the block is not compressed or
-    /// cannot be decoded.
+    /// `decoded`, which must return the digest of the decoded bytes, or `None` if the block is not
+    /// compressed or cannot be decoded.
     pub(crate) fn of(
         header: &BlockHeader,
         stored: Digest,

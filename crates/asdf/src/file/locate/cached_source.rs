@@ -144,8 +144,8 @@ impl CachedSource {
         self.is_memory() || self.cached(offset, len).is_some()
     }
 
-    /// If the head or the tail contains an entire range, returns its bytes and the position of the
-    /// range in them.
+    /// If the head or the tail contains an entire range, returns all bytes of the head or the tail,
+    /// and the position of the range in these bytes.
     fn cached(&self, offset: u64, len: usize) -> Option<(&Bytes, Range<usize>)> {
         fn part(
             bytes: &Bytes,

@@ -21,9 +21,10 @@ use crate::layout::block_header::BLOCK_MAGIC;
 /// Assumed minimum length of a line in bytes. The search for a block extends one byte further from
 /// its expected offset for each line of this length since the previous block.
 const BYTES_PER_LINE: u64 = 8;
-/// Minimum distance in bytes from its expected offset within which a block is searched for.
+/// Minimum number of bytes to search on either side of a block's expected offset, unless another listed
+/// offset is too close.
 const MIN_REACH: u64 = 64;
-/// Maximum distance in bytes from its expected offset within which a block is searched for.
+/// Maximum number of bytes to search on either side of a block's expected offset.
 const MAX_REACH: u64 = 64 << 10;
 
 /// The offsets listed by an index, each with the block found at or near it.
@@ -75,7 +76,7 @@ impl DriftedBlocks {
         &self.blocks
     }
 
-    /// Returns `true` if `blocks` are the first blocks that were found, with none missing between them.
+    /// Returns `true` if `blocks` are exactly the blocks found for the first `blocks.len()` listed offsets.
     pub(super) fn begins_with(&self, blocks: &[FoundBlock]) -> bool {
         self.blocks.len() >= blocks.len()
             && blocks.iter().zip(&self.blocks).all(|(block, (_, at))| Some(block.offset) == *at)

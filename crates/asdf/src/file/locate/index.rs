@@ -13,7 +13,7 @@ use crate::layout::index::{self, INDEX_HEADER};
 /// Maximum number of bytes at the end of the file that are read for an index; enough for about a million
 /// entries.
 const MAX_TAIL: u64 = 16 << 20;
-/// Maximum length in bytes of the first lines of an index, which precede the offsets.
+/// Maximum total length in bytes of the lines before the offsets in an index.
 const INDEX_FIRST_LINES: usize = 64;
 
 /// Returns `true` for bytes that writers use as padding between the tree and the first block.

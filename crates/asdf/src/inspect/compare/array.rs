@@ -126,7 +126,7 @@ impl Run<'_, '_> {
         Ok(is_same)
     }
 
-    /// Compares each field of two arrays of records as an array of its own.
+    /// Compares two arrays of records field by field, each field as a separate array.
     fn fields(
         &mut self,
         pointer: &str,

@@ -539,9 +539,9 @@ fn node_at<'n>(node: YamlNode<'n>, key: &str) -> Option<YamlNode<'n>> {
     if node.kind() == NodeKind::Mapping { node.get(key) } else { None }
 }
 
-/// Returns `true` for a node of the form `{$ref: URI}` without other keys, which cannot be checked because
-/// its content is elsewhere. The root never counts as a reference, because there would be nothing left to
-/// check.
+/// Returns `true` for a node of the form `{$ref: URI}` without other keys. Such a node cannot be checked,
+/// because its content is elsewhere. The root never counts as a reference, because there would be nothing
+/// left to check.
 fn is_reference(node: YamlNode<'_>) -> bool {
     let target = node_at(node, "$ref").and_then(YamlNode::as_str);
     target.is_some() && node.len() == 1 && node.id() != node.document().root().id()

@@ -124,7 +124,7 @@ fn undone(first: u64, bytes: u64, what: &str) -> Diagnostic {
     super::mended(Code::IndexDrift, first, message)
 }
 
-/// Undoes the conversion in each piece of the file for which there is proof of a conversion.
+/// Undoes the conversion in each piece of the file that is proved to have been converted.
 fn by_pieces(source: Arc<dyn ReadAt>, drift: &DriftedBlocks, index: u64) -> Result<Undone> {
     let has_drifted = drift.message().is_some();
     // The current and the original offset of each piece.

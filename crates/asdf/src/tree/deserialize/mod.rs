@@ -97,9 +97,9 @@ impl<'a> YamlNode<'a> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml), which contains the JSON Pointer, line and column
-    /// of the node, if a node does not fit the type, contains itself, or exceeds the
-    /// [limits](DeserializeLimits).
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a node does not fit the type, contains itself,
+    /// or exceeds the [limits](DeserializeLimits). The error contains the JSON Pointer, line and column of the
+    /// node.
     pub fn deserialize<T: Deserialize<'a>>(self) -> Result<T> {
         self.deserialize_with(&DeserializeLimits::default())
     }

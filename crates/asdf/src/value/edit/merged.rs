@@ -63,7 +63,7 @@ impl TreeText {
 }
 
 impl TreeText {
-    /// Returns the text with the URIs of external files rewritten, or `None` if none of them changes; see
+    /// Returns the text with the URIs of external files rewritten, or `None` if no URI changes; see
     /// [`Tree::relocate`].
     pub(crate) fn relocated(&self, from: &Path, to: &Path) -> Result<Option<Self>> {
         let mut tree = Tree::from_node(self.document().root())?;

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A node that may turn out to be a key (on one line, at most 1024 characters) is recorded as a
-//! [`SimpleKey`], of which there is at most one per level of brackets. Its tokens are held back
+//! [`SimpleKey`]. There is at most one such node per level of brackets. Its tokens are held back
 //! until it is certain whether a `:` follows. Indentation opens and closes block collections. The
 //! scanner does not recurse, and examines each byte a bounded number of times, regardless of the
 //! source.
