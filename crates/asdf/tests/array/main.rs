@@ -68,7 +68,7 @@ fn rejection(file: &Asdf) -> String {
     }
 }
 
-/// Returns a tree with the array `a` in block 0 and the given keys.
+/// Returns a tree with the array `a`, which is in block 0 and has the given additional keys.
 fn a(keys: &str) -> String {
     format!("a: !core/ndarray-1.1.0 {{source: 0, {keys}}}")
 }

@@ -246,7 +246,7 @@ fn an_array_in_a_missing_block_is_an_error() {
 }
 
 #[test]
-fn an_array_in_a_streamed_block_has_all_complete_rows() {
+fn an_array_in_a_streamed_block_contains_every_complete_row() {
     let tree = a("datatype: int16, byteorder: big, shape: ['*', 2]");
     let mut bytes = bytes_of(&tree, &[&[0, 1, 0, 2, 0, 3, 0, 4, 0]]);
     let flags = bytes.windows(4).position(|w| w == b"\xd3BLK").unwrap() + 9;

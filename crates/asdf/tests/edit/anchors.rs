@@ -49,7 +49,7 @@ fn a_moved_block_node_keeps_its_comments_and_is_reindented() {
 fn a_block_node_that_moves_into_brackets_is_rewritten_in_flow_style() {
     let text = "a: &x\n  k: 1\n  l: [2]\nb: {c: *x}\n";
     check(text, &[(Remove("/a"), "b: {c: &x {k: 1, l: [2]}}\n")]);
-    // In block style, a null may have no text, but inside brackets it must be written as `null`.
+    // A null may be empty in block style, but must be written as `null` inside brackets.
     let text = "a:\n- &x\n  k:\n  l: 1\nb: {c: *x}\n";
     check(text, &[(Set("/a", "7"), "a: 7\nb: {c: &x {k: null, l: 1}}\n")]);
 }

@@ -326,7 +326,7 @@ fn no_block_can_be_added_after_a_streamed_block() {
     editor.set("/text", &yaml(&format!("'{}'", "long word ".repeat(700)))).unwrap();
     editor.commit().unwrap();
     assert_eq!(array(&Asdf::open(&path).unwrap(), "/rows"), [1, 2, 3]);
-    // After closing, the block is no longer streamed, and the tree refers to it as -1.
+    // The closed block is no longer streamed, and the tree refers to it as -1.
     asdf::save::RowWriter::resume(&path).unwrap().close().unwrap();
     let mut editor = Editor::open(&path).unwrap();
     editor.set_array("/x", Array::from_slice(&[7_i32], &[1]).unwrap()).unwrap();
@@ -414,8 +414,8 @@ fn raising_the_depth_limit_allows_editing_a_deeper_tree() {
     let mut editor =
         EditOptions::new().limits(Limits::default().max_depth(2000)).open(&path).unwrap();
     editor.set("/n", &yaml("1.5")).unwrap();
-    // The shorter value is padded with a space, and the padded text is also parsed before it is
-    // written.
+    // The value is padded with a space. Before the padded text is written, it is parsed again, with
+    // the raised limit.
     assert_eq!(editor.commit().unwrap().method, Method::Patched);
 }
 

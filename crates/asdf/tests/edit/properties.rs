@@ -46,7 +46,7 @@ fn random() -> impl Strategy<Value = Random> {
     })
 }
 
-/// Writes the text of a random tree.
+/// The text of a random tree that is being written.
 #[derive(Default)]
 struct Text {
     out: String,
@@ -54,7 +54,7 @@ struct Text {
     comments: usize,
     /// Number of anchors so far.
     anchors: usize,
-    /// For each completed mapping with an anchor `&a{n}`: its number `n`.
+    /// The numbers `n` in the anchors `&a{n}` of completed mappings.
     maps: Vec<usize>,
 }
 
@@ -83,7 +83,7 @@ impl Text {
         match node {
             Random::Scalar(which) => {
                 let text = SCALARS[which % SCALARS.len()];
-                // Inside brackets, an empty item is not valid everywhere.
+                // Write `~`, because an empty item is invalid in some positions inside brackets.
                 let text = if text.is_empty() && in_flow { "~" } else { text };
                 if !text.is_empty() {
                     self.out.extend([" ", text]);

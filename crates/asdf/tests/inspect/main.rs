@@ -105,7 +105,7 @@ fn metadata_about_the_writing_library_is_ignored_on_request() {
     assert_eq!(ignoring(&python, &newer), [""; 0]);
     assert_eq!(ignoring(&python, &ours), [""; 0]);
     assert_eq!(ignoring(&ours, &python), [""; 0]);
-    // A history that contains only the extension of the library is not a difference either.
+    // A history that contains only the extension of the library does not count as a difference.
     let only = format!(
         "{}history: {{extensions: [{}]}}\ngain: 1\n",
         library("asdf"),

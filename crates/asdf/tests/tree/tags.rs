@@ -129,7 +129,7 @@ fn parse_large(text: &str) -> Document {
 
 #[test]
 fn an_ordered_mapping_with_tagged_entries_can_be_addressed_by_key() {
-    // In this form, Python asdf 6.0 writes an `OrderedDict`.
+    // This is how Python asdf 6.0 writes an `OrderedDict`.
     let document = parse("o: !!omap\n- !!omap {x: 1}\n- !!omap {y: 2}\n");
     for node in document.nodes() {
         assert!(node.value().is_ok(), "{:?}", node.tag());

@@ -252,7 +252,7 @@ fn arrays_with_fewer_elements_than_the_limit_are_written_inline() {
     let bytes = Array::from_bytes(vec![0xff], Datatype::parse("|S1").unwrap(), &[1]).unwrap();
     tree.set("/bytes", bytes).unwrap();
     // Arrays without dimensions, and integers beyond the range of literals, cannot be written in
-    // the tree either.
+    // the tree.
     tree.set("/single", Array::from_slice(&[1_u8], &[]).unwrap()).unwrap();
     tree.set("/large", Array::from_slice(&[u64::MAX], &[1]).unwrap()).unwrap();
     let file = written(tree, WriteOptions::new().inline_below(4));

@@ -155,7 +155,7 @@ fn the_version_of_the_standard_determines_the_versions_of_tags() {
 }
 
 #[test]
-fn values_that_the_version_of_the_standard_lacks_are_rejected() {
+fn values_that_the_version_of_the_standard_does_not_allow_are_rejected() {
     let fails = |tree: &Tree, minor: u32| {
         let options = WriteOptions::new().standard(Version::new(1, minor, 0));
         Writer::new(tree.clone())

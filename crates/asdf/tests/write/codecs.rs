@@ -25,7 +25,7 @@ fn smooth(len: usize) -> Vec<u8> {
     (0..u32::try_from(len).unwrap() / 4).flat_map(|at| (at / 3).to_le_bytes()).collect()
 }
 
-/// Returns test data with names: empty, constant, smooth and random data, data that fits into one
+/// Returns named test data: empty, constant, smooth and random data, data that fits into one
 /// compression piece or needs several, and runs of equal bytes.
 fn kinds() -> Vec<(&'static str, Vec<u8>)> {
     let runs = (0..3000_usize).flat_map(|at| vec![u8::try_from(at % 251).unwrap(); at % 300]);

@@ -120,7 +120,7 @@ fn repairing_removes_stray_bytes_at_any_position() {
     for at in [tree, blocks[0], blocks[1], blocks[2], index] {
         for rubbish in [&b"oops\n"[..], &[b'x'; 100], b"\xd3BLK rubbish"] {
             if at == tree && rubbish.starts_with(b"\xd3BLK") {
-                continue; // With block magic before the tree, this is a file without a tree.
+                continue; // If a block precedes the tree, the file has no tree.
             }
             let mut bytes = good.clone();
             bytes.splice(at..at, rubbish.iter().copied());

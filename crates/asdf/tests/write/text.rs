@@ -158,7 +158,7 @@ fn collections_of_scalars_are_written_in_brackets_and_other_collections_on_lines
 fn long_lines_are_broken_where_libyaml_breaks_them() {
     let words = vec!["word"; 30].join(" ");
     let text = of(words.as_str());
-    // PyYAML breaks at the first space after column 80.
+    // PyYAML breaks at the first space after column 80. The first line began with `k: `.
     assert_eq!(text.lines().next().unwrap().len(), 79, "{text}");
     let numbers: Value = (100_000..100_020).collect::<Vec<i32>>().into();
     let text = of(numbers.clone());
