@@ -63,7 +63,7 @@ fn naive(data: &[u8], array: &Strided, datatype: &Datatype, wanted: Option<Endia
     elements.collect()
 }
 
-/// Data for which every read has to decode all bytes.
+/// Data that must be decoded as a whole, even for a small read.
 struct Whole(Bytes);
 
 impl Data for Whole {
@@ -83,7 +83,7 @@ impl Data for Whole {
     }
 }
 
-/// Data in small compressed blocks, which is read in small pieces without gaps of 16 bytes or more.
+/// Data in small compressed blocks. Reads use small pieces and skip gaps of 16 bytes or more.
 struct Blocks<'l>(&'l ReadLog<Bytes>);
 
 impl Data for Blocks<'_> {
@@ -311,7 +311,7 @@ fn contiguous_elements_are_read_in_a_single_range() {
 
 #[test]
 fn large_ranges_are_read_in_pieces_of_1_mib() {
-    // Every second element of 300,000 elements covers all of the 2,400,000 bytes but the last 8.
+    // From the first to the last selected element, there are 2,399,992 of the 2,400,000 bytes.
     let ranges = reads(&[300_000], "::2");
     assert_eq!(ranges, [10..1_048_578, 1_048_586..2_097_154, 2_097_162..2_400_002]);
 }
@@ -404,7 +404,7 @@ fn elements_are_borrowed_only_if_aligned_and_contiguous_and_in_native_byte_order
 }
 
 #[test]
-fn types_and_buffers_and_layouts_that_do_not_match_are_rejected() {
+fn types_buffers_and_layouts_that_do_not_fit_an_array_are_rejected() {
     let data = Bytes::from(bytes(24));
     let datatype = Datatype::parse("<u4").unwrap();
     let layout = Strided::packed(vec![6], Order::C, 0, 4, 24).unwrap();
@@ -504,8 +504,8 @@ fn ndarrays_have_the_requested_element_order() {
 }
 
 #[test]
-fn writing_swaps_an_element_larger_than_a_piece() {
-    // Each element has 1.2 MB; pieces have at most 1 MiB.
+fn writing_swaps_the_bytes_of_an_element_larger_than_a_piece() {
+    // Each element takes 1.2 MB, but a piece takes at most 1 MiB.
     let datatype = Datatype::parse(">U300000").unwrap();
     let len = 2 * datatype.itemsize();
     let layout = Strided::packed(vec![2], Order::C, 0, datatype.itemsize(), len).unwrap();

@@ -16,8 +16,8 @@ use proptest::prelude::*;
 #[derive(Clone, Debug)]
 struct Case {
     old: Vec<u8>,
-    /// The position and the new bytes of each patch. The position is in thousandths of the range
-    /// from the untouched bytes to the tail.
+    /// The position and the new bytes of each patch. A position of 0 is the end of the untouched
+    /// bytes, and 1000 is the start of the tail.
     patches: Vec<(usize, Vec<u8>)>,
     tail: usize,
     new_tail: Vec<u8>,
@@ -249,8 +249,7 @@ fn a_journal_is_not_applied_if_bytes_in_a_saved_range_differ() {
             assert!(Journaled::new(other, journal.to_vec()).unwrap().is_none());
         }
     }
-    // The journal is not applied to a file that is too short either, because this change does not
-    // truncate the file.
+    // The journal is not applied to a shorter file, because this change never shortens the file.
     let mut storage = MemoryStorage::with_journal(&case.old[..case.old.len() - 1], journal);
     assert!(journal::undo(&mut storage).is_err());
 }
@@ -332,7 +331,7 @@ fn a_complete_journal_of_an_unknown_version_is_rejected() {
     let case = case();
     let left = interrupted(&case);
     let mut journal = left.journal_bytes().unwrap().to_vec();
-    // Omit the records, since their format is not known in another version.
+    // Omit the records, because another version may store them in any format.
     let end = u64::from_le_bytes(journal[72..80].try_into().unwrap());
     let end = usize::try_from(end).unwrap();
     journal.truncate(end + 4);

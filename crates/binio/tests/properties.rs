@@ -234,7 +234,7 @@ proptest! {
     }
 }
 
-/// Uses every window size and start offset, and needles that overlap themselves.
+/// The test uses every window size and start offset, and needles that overlap themselves.
 #[test]
 fn miri_matches_across_windows_of_any_size_are_found() {
     let data = b"aabaabaaab";
