@@ -10,8 +10,8 @@ use crate::runner;
 
 #[test]
 fn corpus_files_are_read_as_recorded() {
-    // Lenient reading must return the data of every file. Strict reading must return it exactly if
-    // verification reports no damage.
+    // Lenient reading must return the data of every file. Strict reading must return the data if
+    // verification reports no damage, and must fail otherwise.
     run("golden.json", 109, |case| {
         let status = case["verify"].as_u64().unwrap_or(0);
         case["unpack"] = json!(["good"]);

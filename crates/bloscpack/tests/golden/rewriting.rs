@@ -6,8 +6,8 @@ use bloscpack::change::{AppendOptions, RewriteOptions, append, rewrite};
 use bloscpack::format::Version;
 use bloscpack::{OpenOptions, Reader, Result, Strictness};
 
-/// Rewrites the file as version 3, and without metadata as version 2, appends to it, and compares
-/// the data of each result with `data`.
+/// Rewrites the file as version 3 and, without metadata, as version 2, and appends to a copy.
+/// Compares the data of each result with `data`.
 pub(crate) fn every_rewrite_gives(file: &Reader, data: &[u8]) -> Result<Result<(), String>> {
     let strict = OpenOptions::new().strictness(Strictness::Strict);
     let v3 = RewriteOptions::new().version(Version::V3);
