@@ -491,7 +491,7 @@ fn info_counts_the_arrays_among_the_nodes_that_the_outline_omits() {
 }
 
 #[test]
-fn tree_shows_a_part_with_limited_depth_or_as_yaml() {
+fn tree_shows_a_node_with_limited_depth_or_as_json_or_yaml() {
     let folder = observation();
     let text = stdout(&folder.done(&["asdf", "tree", "a.asdf", "/roman", "--depth", "1"]));
     assert_eq!(text.lines().next(), Some("├─meta: {..} 60 keys"));

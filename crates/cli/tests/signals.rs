@@ -19,8 +19,8 @@ const INT: i32 = 2;
 const KILL: i32 = 9;
 const TERM: i32 = 15;
 
-/// Returns the command with default signal handling. With inherited handling, the tests would fail
-/// in a background job of a shell, which ignores the interrupt signal.
+/// Returns the command with default signal handling. If it inherited the handling of its parent,
+/// the tests would fail in a shell's background jobs, because these ignore the interrupt signal.
 fn with_default_signals(command: &Command) -> Command {
     let mut outer = Command::new("env");
     outer.arg("--default-signal=HUP,INT,TERM").arg(command.get_program()).args(command.get_args());

@@ -108,7 +108,7 @@ fn corpus_files_are_unpacked_as_expected() {
         recorded.check(&folder);
     }
     for case in list("hostile.json") {
-        // Skip the case without a file name, whose file our own code generates.
+        // Skip the case without a file name. Only the tests of the library generate its file.
         let Some(file) = case["file"].as_str() else { continue };
         let recorded = Recorded {
             path: lists.join(file),

@@ -84,7 +84,7 @@ fn a_compiled_layout_is_rejected_if_the_text_has_changed() {
     let output = folder.run(&["dudley", "get", "run.bin", "/x", "--layout", "run.dudx"]);
     assert_eq!((status(&output), stdout(&output).as_str()), (1, ""));
     assert!(stderr(&output).contains(message), "{}", stderr(&output));
-    // The command uses the text of the layout instead, and prints a warning.
+    // If the text of the layout is given, the command uses the text and prints a warning.
     let output = folder.done(&["dudley", "get", "run.bin", "/x", "--layout", "run.dud"]);
     assert_eq!(stdout(&output), "6\n");
     assert!(stderr(&output).contains(&format!("warning: {message}")), "{}", stderr(&output));

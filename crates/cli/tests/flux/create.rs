@@ -10,7 +10,7 @@ use crate::program::{Folder, json_of, status, stderr, stdout};
 use crate::{archived, bytes, document, lines, mkdir, paths, source};
 
 #[test]
-fn a_created_archive_is_listed_as_in_flux() {
+fn list_prints_a_created_archive_in_the_format_of_flux() {
     let folder = archived();
     let listed = lines(&folder.done(&["flux", "list", "-l", "a.json"]));
     assert_eq!(

@@ -242,7 +242,7 @@ fn extracting_a_hostile_archive_leaves_no_files_and_reports_the_reason() {
     }
     folder.write("h.json", "");
     assert_eq!(status(&folder.run(&["flux", "extract", "h.json", "-C", "out"])), 1);
-    // Links that already exist on disk are not followed either.
+    // Links that already exist on disk are not followed.
     symlink(away, folder.path("out/l")).unwrap();
     folder.write(
         "h.json",

@@ -161,7 +161,7 @@ fn a_preview_of_a_large_array_omits_rows_and_columns() {
     let folder = Folder::new();
     put(&folder, "|u1", &[100, 100], &vec![7; 10_000]);
     let shown = stdout(&folder.done(&["get", "x.asdf", "/x", "--preview"]));
-    // Two of the 24 lines are reserved, and each of the other 22 lines shows two rows of pixels.
+    // Two of the 24 lines are reserved. The other 22 lines can show two rows of pixels each.
     assert_eq!(shown.lines().count(), 18, "{shown}");
     let last = "1 of 3 elements along each axis; dark 7, light 7";
     assert_eq!(shown.lines().last(), Some(last));

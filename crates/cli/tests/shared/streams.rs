@@ -77,8 +77,8 @@ fn existing_output_is_replaced_only_with_force_or_overwrite() {
     }
 }
 
-/// Runs the program under this name, so that the name is the content of `/proc/self/comm`, a file
-/// that reports a size of 0.
+/// Runs the program under the name `name`, so that `/proc/self/comm`, a file that reports a size of
+/// 0, contains this name.
 #[cfg(target_os = "linux")]
 fn named(folder: &Folder, name: &str, arguments: &[&str]) -> Output {
     let _ = std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_scibin"), folder.path(name));
