@@ -323,7 +323,7 @@ fn text_that_changes_while_being_streamed_is_reported_and_the_archive_is_valid()
 }
 
 #[test]
-fn a_file_replaced_between_finding_and_reading_it_is_reported() {
+fn a_file_replaced_after_it_was_found_but_before_it_was_read_is_reported() {
     let source = tempfile::tempdir().unwrap();
     for (name, size) in [("small", 100), ("large", 2 << 20), ("still", 10)] {
         fs::write(source.path().join(name), vec![b'x'; size]).unwrap();
@@ -356,7 +356,7 @@ fn each_extent_of_data_starts_a_new_chunk() {
 }
 
 #[test]
-fn a_left_out_file_is_omitted_under_all_its_names() {
+fn a_file_to_leave_out_is_omitted_under_all_its_names() {
     let source = tempfile::tempdir().unwrap();
     fs::write(source.path().join("own"), "x").unwrap();
     fs::hard_link(source.path().join("own"), source.path().join("other")).unwrap();

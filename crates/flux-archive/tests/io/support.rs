@@ -88,8 +88,8 @@ pub(crate) fn tree(root: &Path, most: u64) -> BTreeMap<String, Node> {
     nodes
 }
 
-/// Sets the umask of the process until this value is dropped. Only one value can exist at a time,
-/// so tests that depend on modes run one after another.
+/// A guard that sets the umask of the process until it is dropped. Only one guard can exist at a
+/// time, so tests that depend on modes run one after another.
 pub(crate) struct Umask {
     before: rustix::fs::Mode,
     _turn: MutexGuard<'static, ()>,
