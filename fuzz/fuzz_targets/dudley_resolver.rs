@@ -1,8 +1,8 @@
 //! Every layout must be resolved or rejected, both with given values and with a stream. All ways of
 //! finding an address must agree.
 //!
-//! The layout ends at the first zero byte. The rest is the stream. Its bytes are also used as the
-//! values of stored parameters, which are set by name, or by path for structs in items.
+//! The layout ends at the first zero byte. The rest is the stream. The bytes of the stream also
+//! become values: one for the name of each parameter, and then one for each of up to four paths.
 #![no_main]
 
 use std::ops::ControlFlow;
@@ -57,8 +57,8 @@ fn limited(other: bool) -> Rules {
     rules
 }
 
-/// Returns values for parameters by name, and for up to four parameters by path, until the bytes of
-/// the stream run out.
+/// Returns a value for the name of each parameter, and for a path `.N` or `[1].N` in each of up to
+/// four items, until the bytes of the stream run out.
 fn values(layout: &Layout, stream: &[u8]) -> Values {
     let mut bytes = stream.iter().map(|&byte| match i8::from_le_bytes([byte]) {
         i8::MIN => i64::MAX,

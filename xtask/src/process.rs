@@ -121,8 +121,8 @@ pub(crate) fn skip(missing: &str) -> Outcome {
     Ok(())
 }
 
-/// Returns `true` in continuous integration, where the environment variable `CI` is set and is not
-/// empty, `0` or `false`.
+/// Returns `true` in continuous integration, where the environment variable `CI` is set to anything
+/// but an empty string, `0` or `false`.
 pub(crate) fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")))
 }

@@ -75,7 +75,7 @@ pub(crate) fn bench(arguments: &[String]) -> Outcome {
     }
 }
 
-/// Returns the ratios of the last full run of each benchmark, without those that have not run yet.
+/// Returns the ratios of the last full run of each benchmark. Skips benchmarks without a full run.
 fn ratios(benches: &[Bench]) -> Result<Vec<report::Ratio>, String> {
     let mut ratios = Vec::new();
     for bench in benches {
