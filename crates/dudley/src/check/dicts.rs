@@ -65,8 +65,8 @@ impl Checker<'_> {
         self.layout.summary = Some(Summary { struct_type, declarations });
     }
 
-    /// Checks the items up to the end of the dict that is a list element, or of the layout. This
-    /// includes the items of nested dicts.
+    /// Checks the items up to the end of the layout or, if a dict is a list element, up to the end
+    /// of this dict. Includes the items of nested dicts.
     pub(super) fn check_items(&mut self) {
         while let Some(node) = self.cursor.next() {
             match node.kind {

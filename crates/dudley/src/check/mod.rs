@@ -89,8 +89,7 @@ struct Checker<'a> {
 #[derive(Clone, Copy)]
 struct OpenDict {
     id: ItemId,
-    /// The dict that `/` returns to: the root or, within a list element, the dict that is this
-    /// element.
+    /// The dict that `/` returns to: the root or, within a dict that is a list element, this dict.
     top: ItemId,
     /// The number of dicts and lists that enclose the items of this dict.
     depth: u32,

@@ -63,8 +63,8 @@ impl Source {
         if bytes.first() == Some(&0x8d) {
             return fail(name, binary(&bytes));
         }
-        // Limit the length, because offsets have 32 bits. Decoding may even turn one byte into
-        // three, so the length is checked again afterwards.
+        // Limit the length, because offsets are 32-bit numbers. The length is checked again after
+        // decoding, which may turn one byte into three.
         let len = bytes.len();
         if len > i32::MAX as usize {
             return fail(name, too_long(len));

@@ -3,8 +3,8 @@
 use crate::diagnostic::{Code, Diagnostic, Severity, start};
 use crate::options::ParseOptions;
 
-/// Collects diagnostics, subject to the options and limits. While `is_muted` is set, diagnostics
-/// are discarded.
+/// A collector of diagnostics, subject to the options and limits. While `is_muted` is set,
+/// diagnostics are discarded.
 pub(super) struct Report<'a> {
     pub(super) options: &'a ParseOptions,
     errors: Vec<Diagnostic>,

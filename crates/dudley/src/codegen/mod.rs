@@ -59,11 +59,12 @@ pub enum Language {
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// Generates code with functions `offset_NAME` and `nbytes_NAME` for each stored item and
-    /// parameter, and for each member of a struct. In an array of structs, these describe the
-    /// member in the first instance. `NAME` is the path without its first `/`, in which `/`, `.`
-    /// and `[` become `_`. All functions have the same arguments: the stored parameters of dicts,
-    /// by name, in order of declaration. Addresses and sizes that depend on the stream, such as the
-    /// size of a compressed array, have no functions.
+    /// parameter, and for each member of a struct. In an array of structs, the functions
+    /// describe the member in the first instance. `NAME` is the path without its first `/`, without
+    /// `]` and without double quotes. All other characters except ASCII letters and digits become
+    /// `_`. All functions have the same arguments: the stored parameters of dicts, by name, in
+    /// order of declaration. Addresses and sizes that depend on the stream, such as the size of a
+    /// compressed array, have no functions.
     ///
     /// The code follows the rules of this resolver, for example for alignment and the origin of addresses. The
     /// values and the stream of the resolver are ignored.

@@ -68,8 +68,8 @@ impl<'f> List<'f> {
         self.elements.is_empty()
     }
 
-    /// Returns the path of an element, such as `/list[2]`. It gives access to elements that are
-    /// lists or dicts.
+    /// Returns the path of an element, such as `/list[2]`. Use the path to access an element that
+    /// is a list or a dict.
     pub fn path(&self, index: usize) -> String {
         format!("{}[{index}]", self.path)
     }

@@ -144,7 +144,7 @@ fn put(characters: impl Iterator<Item = char>, endian: Endian, out: &mut [u8]) {
     }
 }
 
-/// Converts between numbers and bytes in this byte order.
+/// Conversions between numbers and bytes in a byte order.
 trait Numbers {
     fn u16(self, bytes: &[u8]) -> u16;
     fn bytes(self, number: u32) -> [u8; 4];

@@ -42,8 +42,8 @@ impl OpenOptions {
     /// Reads a file sequentially from a pipe, or from other input that cannot seek, without copying
     /// it to disk. The layout must be set. Calls `visit` with each stored item and parameter until
     /// `visit` returns `Break`. If `only` is given, calls `visit` only with the item or parameter
-    /// at this path. Through the [`File`] passed to `visit`, only the data of the current row can
-    /// be read. Data that `visit` does not read is skipped.
+    /// at this path. The [`File`] passed to `visit` can read only the data of the current row.
+    /// Data that `visit` does not read is skipped.
     ///
     /// ```
     /// use std::ops::ControlFlow;

@@ -71,7 +71,8 @@ pub(super) struct Resolved {
     pub(super) table: AddressTable,
     pub(super) stopped: Option<Error>,
     pub(super) inputs: Inputs<'static>,
-    /// Whether the text of a compiled layout has errors, which are then in `stopped`.
+    /// Whether the layout is an empty placeholder, because the text of a compiled layout has errors
+    /// or cannot be read. The error is then in `stopped`.
     pub(super) is_invalid: bool,
 }
 

@@ -11,7 +11,7 @@ const PIECE: usize = 1 << 16;
 
 pub(super) struct Gzip;
 
-/// Returns the compression level. If the argument is -1 or missing, this is 9.
+/// Returns the compression level, which is 9 if the argument is -1 or missing.
 #[cfg(feature = "write")]
 fn level(declared: &Declared<'_>) -> Result<flate2::Compression, FilterError> {
     let level = match declared.arguments {

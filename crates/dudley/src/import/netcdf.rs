@@ -8,8 +8,8 @@
 //! name        length { byte }                                   padded to a multiple of 4, like values
 //! ```
 //!
-//! Numbers are big-endian. The version has 1 byte, tags and types have 4 bytes, and all other numbers have 4
-//! bytes in CDF-1 and CDF-2 and 8 bytes in CDF-5. In CDF-2, `begin` also has 8 bytes.
+//! Numbers are big-endian. The version takes 1 byte, and each tag or type takes 4 bytes. All other numbers take
+//! 8 bytes in CDF-5 and 4 bytes in CDF-1 and CDF-2, except that `begin` takes 8 bytes in CDF-2.
 //!
 //! Each record of a file contains one part of every record variable. Each part is padded to a multiple of 4
 //! bytes, unless there is only one record variable. Together, the records form an array of structs:
@@ -119,7 +119,7 @@ impl Out {
 struct Header {
     /// Number of records, or `None` if it was unknown when the header was written.
     numrecs: Option<u64>,
-    /// Whether sizes have 8 bytes instead of 4.
+    /// Whether sizes take 8 bytes instead of 4.
     is_wide: bool,
     attributes: Vec<Attribute>,
     variables: Vec<Variable>,
@@ -310,12 +310,12 @@ fn missing(error: &Error) -> Option<(u64, u64, u64)> {
 /// A reader for the fields of a header.
 struct HeaderReader<'b> {
     bytes: ByteReader<'b>,
-    /// Whether sizes have 8 bytes instead of 4.
+    /// Whether sizes take 8 bytes instead of 4.
     is_wide: bool,
 }
 
 impl HeaderReader<'_> {
-    /// Reads a size, count or offset, which has 8 bytes if `is_wide` is set, otherwise 4.
+    /// Reads a size, count or offset, which takes 8 bytes if `is_wide` is set, otherwise 4.
     fn number(&mut self, is_wide: bool) -> Result<u64, Error> {
         if is_wide {
             return Ok(self.bytes.read(Endian::Big)?);

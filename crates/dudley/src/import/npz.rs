@@ -138,7 +138,7 @@ fn members(file: &dyn ReadAt) -> Result<Vec<Member>, Error> {
     Ok(members)
 }
 
-/// Provides a source of bytes to the crate `rawzip`.
+/// A source of bytes for the crate `rawzip`.
 struct Source<'f>(&'f dyn ReadAt);
 
 impl ReaderAt for Source<'_> {

@@ -16,8 +16,8 @@ use crate::signature::Signature;
 /// total size of the paths to about `MAX_PATH` times the size of the text.
 const MAX_PATH: usize = 1024;
 
-/// Represents dimensions as they are declared. A parameter in a dimension is kept, even if its
-/// value is fixed.
+/// A representation of dimensions as they are declared. It keeps a parameter in a dimension even if
+/// the value of the parameter is fixed.
 struct Declared;
 
 impl Names for Declared {
@@ -31,7 +31,7 @@ impl Names for Declared {
     }
 }
 
-/// Builds the sections of a compiled layout that precede the paths.
+/// A builder for the sections that precede the paths in a compiled layout.
 struct Maker<'a> {
     layout: &'a Layout,
     measure: Measure<'a>,
@@ -51,7 +51,7 @@ pub(super) fn compile(layout: &Layout, text: &[u8], stamp: Stamp) -> Vec<u8> {
     let scope = Scope::of(layout);
     let param = |id: ParamId| match layout.param(id).value {
         ParamValue::Fixed(value) => ParamRecord::Fixed(value),
-        // For a parameter of a dict, this is later replaced by the index of its row.
+        // If the parameter belongs to a dict, this value is later replaced by the index of its row.
         ParamValue::Stored { .. } => ParamRecord::Inner,
     };
     let mut maker = Maker {

@@ -36,12 +36,12 @@ ids! {
 }
 
 impl NameId {
-    /// The id in place of a name for the root, list elements and anonymous structs.
+    /// The id that stands for the missing name of the root, a list element or an anonymous struct.
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
 impl DataId {
-    /// The id in place of data that has an error or has not been checked yet. Also marks an empty
+    /// The id that stands for data that has an error or has not been checked yet, and for an empty
     /// slot in `Alike`.
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
@@ -107,8 +107,8 @@ pub struct Data {
     /// The bindings, one for each free name of the struct type.
     pub(crate) bindings: Run,
     pub(crate) filter: Option<FilterId>,
-    /// Whether this is a list element declared by an extension such as `list %0`, which copies the type, shape,
-    /// bindings and filter of the preceding element.
+    /// Whether this is a list element declared by an extension such as `list %0`. An extension copies the type,
+    /// shape, bindings and filter of the preceding element.
     pub repeats: bool,
 }
 

@@ -165,8 +165,9 @@ pub(crate) fn index(at: usize) -> u32 {
     u32::try_from(at).expect("a source of less than 4 GiB has fewer than 2^32 entries")
 }
 
-/// Maps each name to its meaning in each scope, such as the number of an item. Most names have a
-/// meaning in only one scope, so the first scope of each name is stored in a table indexed by name.
+/// A map from each name to its meaning in each scope, such as the number of an item. Most names
+/// have a meaning in only one scope, so the first scope of each name is stored in a table indexed by
+/// name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     /// The first scope of each name, and the meaning of the name in this scope plus one.

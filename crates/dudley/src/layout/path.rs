@@ -63,8 +63,8 @@ enum Step<'a> {
     Name(Cow<'a, str>),
     Element(usize),
     Member(Cow<'a, str>),
-    /// A key of a JSON Pointer. The item to which it is applied determines which of the other steps
-    /// it stands for.
+    /// A key of a JSON Pointer. It stands for one of the other kinds of step, depending on the item
+    /// to which it is applied.
     Key(Cow<'a, str>),
 }
 

@@ -22,7 +22,7 @@ impl<'a> Alignments<'a> {
     pub(crate) fn of(layout: &'a Layout, complex: ComplexAlign) -> Self {
         let mut primitives = [1; Primitive::COUNT];
         for primitive in Primitive::all() {
-            // A primitive type has at most 16 bytes, so the conversion cannot fail.
+            // A primitive type takes at most 16 bytes, so the conversion cannot fail.
             let size = u8::try_from(primitive.size()).unwrap_or(1);
             primitives[primitive.index()] = match (primitive.kind(), complex) {
                 (Kind::Complex, ComplexAlign::Part) => size / 2,

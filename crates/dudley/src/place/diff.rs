@@ -31,8 +31,8 @@ const MAX_BYTES: usize = 1 << 24;
 /// fields.
 const STEPS: u32 = 1 << 18;
 
-/// After comparing more rows than this, the remaining sets of values are skipped, but at least three
-/// are used.
+/// Number of rows after which the remaining sets of values are skipped, except for the first three
+/// sets.
 const ENOUGH_ROWS: usize = 1 << 18;
 
 /// The kind of a change to an array or stored parameter.
@@ -283,7 +283,7 @@ impl Seen {
     }
 }
 
-/// Collects the rows and members to compare.
+/// A collector for the rows and members to compare.
 struct Seeing<'t, 'a> {
     table: &'t AddressTable<&'a Layout>,
     rows: Vec<Seen>,

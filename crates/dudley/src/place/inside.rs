@@ -53,8 +53,8 @@ enum Closed {
 /// The reason why an array cannot be described by strides.
 pub(crate) type Reason = &'static str;
 
-/// Gives access to the instances and members in the data of items. The values of dict parameters
-/// are known.
+/// Access to the instances and members in the data of items, given the values of the dict
+/// parameters.
 pub(crate) struct Inner<'r> {
     pub(crate) measure: Measure<'r>,
     order: Order,

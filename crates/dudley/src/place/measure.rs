@@ -1,7 +1,7 @@
 //! The walk that computes the sizes and offsets of arrays and of the fields of struct instances.
 //!
 //! With parameter values, sizes are numbers. Without any values, they are sums of products of parameters.
-//! [`Facts`] abstracts over the two.
+//! [`Facts`] abstracts over both representations.
 
 use std::collections::HashMap;
 
@@ -26,8 +26,8 @@ const STEPS_PER_BYTE: u64 = 16;
 /// Maximum number of cached sizes and of the values of free names stored with them, in total.
 const MAX_REMEMBERED: usize = 1 << 20;
 
-/// Provides what the layout does not contain: the representation of sizes, and the values of stored
-/// parameters.
+/// The information that the layout does not contain: the representation of sizes, and the values of
+/// stored parameters.
 pub(crate) trait Facts<'r>: Sized {
     type Sizes: Sizes<Size = Self::Size, Factors = Self::Factors>;
     type Size: Clone + PartialEq;
@@ -68,7 +68,7 @@ pub(crate) trait Facts<'r>: Sized {
 /// A type, and the values of its free names.
 type WithValues = (TypeId, Box<[Number]>);
 
-/// Measures the sizes and offsets of arrays and instances.
+/// A calculator for the sizes and offsets of arrays and instances.
 pub(crate) struct Measure<'r, F: Facts<'r> = Stream<'r>> {
     pub(crate) layout: &'r Layout,
     pub(crate) scope: Scope,

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::layout::{ItemId, Layout, Order};
 use crate::signature::Signature;
 
-/// Computes the addresses of a layout, for given parameter values or for a stream.
+/// A resolver, which computes the addresses of a layout for given parameter values or for a stream.
 ///
 /// ```
 /// use dudley::{Layout, Resolver, Rules, Values};

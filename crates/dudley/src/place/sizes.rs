@@ -74,7 +74,7 @@ impl<S: Clone + PartialEq> Placed<S> {
     }
 }
 
-/// Represents sizes as numbers up to 2^63-1.
+/// Arithmetic with sizes that are numbers up to 2^63-1.
 pub(crate) struct Numbers;
 
 impl Names for Numbers {

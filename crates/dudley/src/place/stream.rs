@@ -15,7 +15,8 @@ use crate::layout::{
     ItemId, Layout, Order, ParamId, ParamValue, Primitive, Scope as Owner, push_name,
 };
 
-/// Computes sizes as numbers, from the values in a stream or from values that the caller supplied.
+/// The values from which sizes are computed as numbers: the values in a stream, or values that the
+/// caller supplied.
 pub(crate) struct Stream<'r> {
     sizes: Numbers,
     source: Option<&'r dyn ReadAt>,

@@ -43,7 +43,7 @@ pub enum NodeKind {
     SummaryOpen,
     /// `}` of the summary.
     SummaryClose,
-    /// `/` in place of an item, which returns to the root, or to the dict that is the current list element.
+    /// `/` in place of an item. Returns to the root or, within a dict that is a list element, to this dict.
     Top,
     /// `..`
     Up,

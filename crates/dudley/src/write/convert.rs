@@ -1,9 +1,9 @@
 //! Converting elements from one type to another.
 //!
 //! Floats are rounded to the precision of the new type. Conversion fails for a number that is out
-//! of range, for a fraction that would become an integer, and for an integer that an `f64` cannot
-//! represent exactly if it would become a float. Text is re-encoded and padded with zeros. Records
-//! are converted field by field, and fields are matched by name.
+//! of range, for a fraction that would become an integer, and for an integer that would become a
+//! float but that an `f64` cannot represent exactly. Text is re-encoded and padded with zeros.
+//! Records are converted field by field, and fields are matched by name.
 
 use std::borrow::Cow;
 
@@ -51,7 +51,7 @@ pub(super) fn convert_packed<'p>(
     if let Some((_, to)) = same {
         out.copy_from_slice(packed);
         let swapped = binio::number::swap_in_place(&mut out, to.component_width());
-        debug_assert!(swapped.is_ok(), "whole elements are whole components");
+        debug_assert!(swapped.is_ok(), "the length is a multiple of the component size");
         return Ok(Cow::Owned(out));
     }
     if out.is_empty() {

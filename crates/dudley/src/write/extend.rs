@@ -31,7 +31,7 @@ use crate::text::{Lexer, Node, NodeKind, TokenKind, Tree};
 /// together.
 const MAX_JOINED: usize = 1 << 20;
 
-/// Specifies how a native file is extended.
+/// The method by which a native file is extended.
 ///
 /// ```
 /// use dudley::Values;
@@ -357,8 +357,7 @@ fn resolver<'a, L: std::ops::Deref<Target = Layout> + Clone>(
     values: &Values,
     signature: Signature,
 ) -> Resolver<'a, L> {
-    // Pass the byte order of the signature, because the signature cannot be read from `data`, which ends at the
-    // layout address.
+    // The signature has already been parsed, so only pass its byte order.
     Resolver::new(layout)
         .rules(Rules::new().values(values.clone()))
         .native_stream(data, signature.order)

@@ -12,7 +12,7 @@ use super::target::put_fields;
 use crate::error::{Error, ErrorKind};
 use crate::file::value::File;
 
-/// Maximum number of unchanged bytes, next to the patched bytes, by which the file is recognised.
+/// Maximum number of bytes before or after the patch that are used to recognise the file.
 const WITNESS: u64 = 64 << 10;
 
 /// New bytes that replace part of a file.

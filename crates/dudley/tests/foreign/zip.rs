@@ -36,7 +36,7 @@ pub(crate) fn archive(members: &[Member<'_>]) -> Vec<u8> {
     out
 }
 
-/// Returns an archive in which all sizes and offsets have 64 bits.
+/// Returns an archive with 64-bit sizes and offsets.
 pub(crate) fn archive_64(members: &[Member<'_>]) -> Vec<u8> {
     let (mut out, directory) = bodies(members, true);
     let start = out.len();

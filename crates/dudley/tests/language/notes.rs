@@ -96,7 +96,7 @@ fn latin1_a_byte_order_mark_and_all_kinds_of_line_breaks_are_accepted() {
     let layout = Layout::parse(b"\xef\xbb\xbf> x = f8 # c\ry = i1").unwrap();
     assert_eq!(layout.order(), Some(dudley::Order::Big));
     assert_eq!((layout.items().len(), layout.diagnostics().len()), (2, 0));
-    // Only the first U+FEFF is a byte-order mark, and the second is not a letter.
+    // Only the first U+FEFF is a byte-order mark. The second one is an illegal character.
     assert_eq!(crate::codes(b"\xef\xbb\xbf\xef\xbb\xbfx = f8"), ["E001"]);
 }
 

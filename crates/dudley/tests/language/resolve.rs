@@ -137,7 +137,7 @@ fn code(layout: &str, values: &[(&str, i64)]) -> String {
 }
 
 #[test]
-fn complex_numbers_are_aligned_by_size_or_by_part() {
+fn complex_numbers_are_aligned_to_their_size_or_to_the_size_of_a_part() {
     let layout = Layout::parse("a = i1  b = c4  c = i1  d = c8  e = i1  f = c16").unwrap();
     let addresses = |align| {
         let table =
@@ -227,7 +227,7 @@ fn types_whose_size_doubles_resolve_quickly_even_if_sizes_depend_on_the_stream()
     let stream = vec![1_u8; 10_000];
     let short = Some(dudley::diagnostic::Code::StreamTooShort);
     assert_eq!(code(resolver().stream(&stream).unwrap()), short);
-    // With values for single instances, each instance may have a different size.
+    // If a value is given for a path, every use of a type may have a different size.
     let beyond = Some(dudley::diagnostic::Code::BeyondLimit);
     assert_eq!(code(resolver().rules(given(Values::new().with("N", 0).with("/x.a.N", 1)))), beyond);
 
@@ -236,7 +236,7 @@ fn types_whose_size_doubles_resolve_quickly_even_if_sizes_depend_on_the_stream()
     for resolver in [Resolver::new(&empty), Resolver::new(&empty).stream(&stream).unwrap()] {
         assert_eq!(resolver.table().unwrap().find("/y").unwrap().address(), Some(0));
     }
-    // Only the first instance is read, because all others consist of the same bytes.
+    // `a` begins at the address of `N`. The walk must end with an error at the end of the stream.
     let over = doubled("N : i1 @0  a = u1[N] @0");
     let stream = vec![0_u8; 64];
     assert!(

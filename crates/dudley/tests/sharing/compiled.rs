@@ -144,8 +144,8 @@ fn compiled_random_layouts_have_the_same_addresses_as_their_text() {
             assert_eq!(location.array_type().0, &row.array_type().unwrap().0, "{text}");
         }
     }
-    // All other items are structs, are compressed, or follow structs whose instances differ in
-    // size.
+    // The items that are not found are structs, are compressed, or follow structs whose instances
+    // differ in size.
     assert!(found > 3000, "{found} found, {missing} not");
 }
 

@@ -291,7 +291,8 @@ fn a_truncated_file_of_summaries_is_an_error() {
     let template = Template::parse("< { } x = f8").unwrap();
     let records = Summaries::from_source(&template, i64::MAX.to_le_bytes().to_vec());
     assert!(records.unwrap_err().to_string().contains("limit"));
-    // If records differ in size, a file of summaries could only be read from its start.
+    // Records of different sizes would have to be read from the start of the file, so they are
+    // rejected.
     let template = Template::parse("{ N : i4  names = S1[N] } x = f8[N]").unwrap();
     let error = Summaries::from_source(&template, vec![0; 16]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotStrided { .. }), "{error}");

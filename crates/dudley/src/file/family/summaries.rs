@@ -105,7 +105,7 @@ impl Summaries {
         let scalar =
             scalar.filter(|scalar| matches!(scalar.kind(), ScalarKind::Int | ScalarKind::Uint));
         let scalar = scalar.ok_or_else(|| mismatch("expected an integer parameter".to_owned()))?;
-        // An integer has at most 8 bytes, so the conversion cannot fail.
+        // An integer takes at most 8 bytes, so the conversion cannot fail.
         let size = usize::try_from(scalar.size()).unwrap_or(8).clamp(1, 8);
         let bytes = array.read_bytes(Elements::C, ByteOrder::Little)?;
         let value = |bytes: &[u8]| {

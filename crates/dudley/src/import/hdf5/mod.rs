@@ -82,7 +82,7 @@ fn invalid(error: hdf5_reader::error::Error) -> Error {
     damaged(FORMAT, 0, error.to_string())
 }
 
-/// Provides a source of bytes to the crate `hdf5-reader`.
+/// A source of bytes for the crate `hdf5-reader`.
 struct Bytes(Arc<dyn ReadAt>);
 
 impl Storage for Bytes {
