@@ -175,9 +175,9 @@ impl Chunking {
         Some(start..start.checked_add(size.into())?)
     }
 
-    /// Returns the requested number of spare offsets, or ten per chunk if `asked` is `None`, but no more than the
+    /// Returns the requested number of spare offsets, or ten per chunk if `requested` is `None`, but no more than the
     /// format can count.
-    pub fn max_app_chunks(&self, asked: Option<u64>) -> u64 {
+    pub fn max_app_chunks(&self, requested: Option<u64>) -> u64 {
         let most = i64::MAX.unsigned_abs().saturating_sub(self.nchunks);
         requested.unwrap_or(self.nchunks.saturating_mul(10)).min(most)
     }
