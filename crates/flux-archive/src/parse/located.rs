@@ -9,18 +9,16 @@
 //! ```
 
 use std::fmt;
-use std::io;
-use std::ops::Range;
 
 use binio::{ReadAt, check_limit};
 
 use super::archive::has_conflicts;
+use super::data::Data;
 use super::entry::decode;
 use super::options::OpenOptions;
 use super::raw::RawEntries;
 use super::report::Report;
 use crate::error::Result;
-use crate::json::{UNESCAPE_ROOM, decode_groups, unescape};
 use crate::model::{Content, Entry};
 
 /// The number of bytes in a window.
@@ -28,9 +26,6 @@ const WINDOW: usize = 4 << 20;
 
 /// The maximum number of bytes in a window, if an entry is longer than [`WINDOW`].
 const MAX_WINDOW: usize = 16 << 20;
-
-/// The number of characters to decode at a time, a multiple of 4.
-const PIECE: usize = 64 << 10;
 
 /// An archive whose data stays in its source until it is extracted. Created by [`OpenOptions::locate`].
 pub struct Located<'s> {
@@ -44,27 +39,6 @@ impl fmt::Debug for Located<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Located").field("entries", &self.entries).finish_non_exhaustive()
     }
-}
-
-/// The position of data in a source.
-#[derive(Clone, Debug)]
-pub(crate) enum Data {
-    /// Text of `len` bytes, in escaped form.
-    Text { range: Range<u64>, len: u64 },
-    /// All groups of base64 but the last one, and the decoded bytes of the last group.
-    Base64 { range: Range<u64>, tail: Vec<u8> },
-    /// The text of any JSON.
-    Json { range: Range<u64> },
-}
-
-/// The length of the longest incomplete escape in bytes.
-const MAX_ESCAPE: usize = 11;
-
-/// Buffers for decoding data, which are reused.
-#[derive(Default)]
-pub(crate) struct Buffers {
-    encoded: Vec<u8>,
-    plain: Vec<u8>,
 }
 
 impl OpenOptions {
@@ -217,85 +191,6 @@ fn text_of(window: &[u8], is_last: bool) -> Option<&str> {
     }
 }
 
-impl Data {
-    /// Returns the position of the data of a file, or `None` if the content has no data in the
-    /// source, or if its base64 contains escapes.
-    fn of(content: &Content<'_>, position: impl Fn(&str) -> Option<Range<u64>>) -> Option<Self> {
-        match content {
-            Content::Text(text) => {
-                Some(Self::Text { range: position(text.escaped())?, len: text.len() })
-            }
-            Content::Base64(data) => {
-                let (groups, tail) = data.groups();
-                Some(Self::Base64 { range: position(groups)?, tail: tail.to_vec() })
-            }
-            Content::Json(json) => Some(Self::Json { range: position(json.get())? }),
-            Content::Directory | Content::Symlink(_) | Content::Empty | Content::Blobvec(_) => None,
-        }
-    }
-
-    /// Returns the length of the decoded data in bytes.
-    pub(crate) fn len(&self) -> u64 {
-        match self {
-            Self::Text { len, .. } => *len,
-            Self::Base64 { range, tail } => (range.end - range.start) / 4 * 3 + tail.len() as u64,
-            Self::Json { range } => range.end - range.start,
-        }
-    }
-
-    /// Decodes the data, and passes it to `take` in pieces.
-    pub(crate) fn for_each_piece(
-        &self,
-        source: &dyn ReadAt,
-        buffers: &mut Buffers,
-        mut take: impl FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<()> {
-        let Buffers { encoded, plain } = buffers;
-        encoded.resize(PIECE, 0);
-        plain.resize(PIECE + UNESCAPE_ROOM, 0);
-        let (Self::Text { range, .. } | Self::Base64 { range, .. } | Self::Json { range }) = self;
-        let mut offset = range.start;
-        // The length of the incomplete escape at the end of the previous piece.
-        let mut kept = 0;
-        while offset < range.end {
-            let len =
-                usize::try_from(range.end - offset).map_or(PIECE, |rest| rest.min(PIECE - kept));
-            let filled = kept + len;
-            source.read_exact_at(&mut encoded[kept..filled], offset)?;
-            offset += len as u64;
-            let piece = &encoded[..filled];
-            let is_last = offset == range.end;
-            match self {
-                Self::Json { .. } => take(piece)?,
-                Self::Base64 { tail, .. } => {
-                    let mut len = decode_groups(piece, plain)?.len();
-                    if is_last {
-                        // Add the last group to the last piece, so that a small file is written in
-                        // one call.
-                        plain[len..len + tail.len()].copy_from_slice(tail);
-                        len += tail.len();
-                    }
-                    take(&plain[..len])?;
-                }
-                Self::Text { .. } => {
-                    let (used, len) = unescape(piece, plain);
-                    take(&plain[..len])?;
-                    kept = filled - used;
-                    if kept > MAX_ESCAPE || is_last && kept > 0 {
-                        let message = "the archive was changed while it was read";
-                        return Err(io::Error::new(io::ErrorKind::InvalidData, message).into());
-                    }
-                    encoded.copy_within(used..filled, 0);
-                }
-            }
-        }
-        match self {
-            Self::Base64 { range, tail } if range.is_empty() => Ok(take(tail)?),
-            _ => Ok(()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -303,6 +198,7 @@ mod tests {
     use super::*;
     use crate::json::{Base64, Text};
     use crate::model::{ArchivePath, Form};
+    use crate::parse::Buffers;
     use crate::store::MemoryStore;
     use crate::write::Writer;
 
@@ -328,7 +224,7 @@ mod tests {
             };
             let (mut expected, mut decoded) = (Vec::new(), Vec::new());
             entry.write_to(&MemoryStore::new(), &mut expected).unwrap();
-            let take = |piece: &[u8]| {
+            let take = |_, piece: &[u8]| {
                 decoded.extend_from_slice(piece);
                 Ok(())
             };
@@ -343,11 +239,11 @@ mod tests {
         let text = |plain: String| Content::Text(Text::new(&plain).into_owned());
         prop_oneof![
             "[a-z\n\"\\\\é😀]{1,60}".prop_map(text),
-            ("[a-z\n\"\\\\é😀]{1,60}", 1500_usize..3000)
+            ("[a-z\n\"\\\\é😀]{1,60}", 1500_usize..9000)
                 .prop_map(move |(plain, n)| text(plain.repeat(n))),
             proptest::collection::vec(any::<u8>(), 1..60)
                 .prop_map(|bytes| Content::Base64(Base64::encode(&bytes))),
-            (any::<u8>(), 49_150_usize..49_160)
+            (any::<u8>(), 196_600_usize..196_620)
                 .prop_map(|(byte, n)| Content::Base64(Base64::encode(&vec![byte; n]))),
             Just(Content::Directory),
             Just(Content::Empty),

@@ -2,6 +2,8 @@
 //! them, and finding conflicts between them.
 
 mod archive;
+#[cfg(unix)]
+mod data;
 mod entry;
 mod locate;
 #[cfg(unix)]
@@ -13,12 +15,12 @@ mod regions;
 mod report;
 mod tree;
 
+#[cfg(unix)]
+pub(crate) use data::{Buffers, Data};
 pub(crate) use entry::decode;
 pub use locate::{JOBSPEC_FILES, value_at};
 #[cfg(unix)]
 pub use located::Located;
-#[cfg(unix)]
-pub(crate) use located::{Buffers, Data};
 pub use member::Member;
 pub(crate) use options::OpenOptions;
 pub use raw::{RawEntries, RawEntry};

@@ -84,6 +84,46 @@ fn an_archive_extracted_from_its_source_equals_one_extracted_from_memory() {
 }
 
 #[test]
+fn large_files_extracted_from_their_source_equal_those_extracted_from_memory() {
+    let _umask = Umask::set(0o022);
+    let (units, zeros) = (600_000, 1_000_000);
+    let json = format!(
+        r#"[{{"path":"text","mode":33188,"encoding":"utf-8","data":"x{}","size":{}}},
+            {{"path":"json","mode":33188,"data":"{}"}},
+            {{"path":"bytes","mode":33188,"encoding":"base64","data":"{}{}Aw==","size":{}}}]"#,
+        r"\ud83d\ude00é\n".repeat(units),
+        1 + 7 * units,
+        "y".repeat(7 * units),
+        "AAEC".repeat(units),
+        "AAAA".repeat(zeros),
+        3 * (units + zeros) + 1,
+    );
+    let archive = parse(&json);
+    let bytes = json.as_bytes();
+    let located = OpenOptions::new().locate(&bytes).unwrap().unwrap();
+    let extracted = |threads, from_source| {
+        let sandbox = Sandbox::new();
+        let progress = AtomicU64::new(0);
+        let add = |bytes| {
+            progress.fetch_add(bytes, Ordering::Relaxed);
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let report = pool.install(|| {
+            let extractor = extractor(&sandbox).progress(&add);
+            if from_source { extractor.run_located(&located) } else { extractor.run(&archive) }
+        });
+        let file = fs::metadata(sandbox.out().join("bytes")).unwrap();
+        assert!(file.blocks() * 512 < file.len(), "zeros are holes");
+        let report = serde_json::to_string(&report.unwrap()).unwrap();
+        (report, tree(&sandbox.out(), u64::MAX), progress.into_inner())
+    };
+    let expected = extracted(1, false);
+    for threads in [1, 2, 3] {
+        assert!(extracted(threads, true) == expected, "{threads} threads");
+    }
+}
+
+#[test]
 fn limits_apply_to_an_archive_extracted_from_its_source() {
     let json: &[u8] = br#"[{"path":"f","mode":33188,"encoding":"utf-8","data":"abc","size":3}]"#;
     let located = OpenOptions::new().locate(&json).unwrap().unwrap();

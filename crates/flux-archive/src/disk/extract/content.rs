@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use binio::ReadAt;
@@ -112,22 +113,25 @@ impl<'o> ContentWriter<'o> {
     /// Like [`write`](Self::write), but reads the data of the entry from the source of the archive.
     pub(super) fn write_located(
         &self,
-        mut file: &File,
+        file: &File,
         entry: &Entry<'_>,
         data: &Data,
         source: &dyn ReadAt,
         buffers: &mut parse::Buffers,
     ) -> Result<()> {
-        let mut end = data.len();
-        if let Data::Base64 { .. } = data {
-            let mut writer = WithHoles { file, position: 0, end: 0 };
-            data.for_each_piece(source, buffers, |piece| writer.write_all(piece))?;
-            end = writer.end;
-        } else {
-            data.for_each_piece(source, buffers, |piece| file.write_all(piece))?;
+        let end = AtomicU64::new(0);
+        let write = |position: u64, piece: &[u8]| {
+            report(self.progress, piece.len() as u64);
+            end.fetch_max(write_with_holes(file, piece, position)?, Ordering::Relaxed);
+            Ok(())
+        };
+        if is_large(data.len()) && threads() > 1 {
+            // Set the size first, so that writing the pieces does not enlarge the file.
+            file.set_len(entry.len())?;
+            return data.for_each_piece_in_parallel(source, write);
         }
-        report(self.progress, data.len());
-        if entry.len() > end {
+        data.for_each_piece(source, buffers, write)?;
+        if entry.len() > end.into_inner() {
             file.set_len(entry.len())?;
         }
         Ok(())

@@ -6,6 +6,8 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use binio::ReadAt;
+
 use super::content::{self, ContentWriter};
 use super::existing::{Decision, Existing};
 use super::options::Extractor;
@@ -16,7 +18,7 @@ use crate::disk::walk::{Walk, name_of};
 use crate::error::{Error, ErrorKind, Failure, Result};
 use crate::model::{Archive, Content, Entry, FileType};
 use crate::parallel::try_map;
-use crate::parse::{Buffers, Located};
+use crate::parse::{Buffers, Data, Located};
 
 /// The number of files in a batch, which a single thread processes.
 const BATCH: usize = 32;
@@ -152,6 +154,12 @@ impl Run<'_, '_> {
         }
     }
 
+    /// Returns the source of a located archive, and the position of the data of an entry in it.
+    fn data(&self, index: usize) -> Option<(&dyn ReadAt, &Data)> {
+        let located = self.located?;
+        Some((located.source, located.data[index].as_ref()?))
+    }
+
     fn stopped(&self) -> bool {
         self.tally.stop.load(Ordering::Relaxed)
     }
@@ -277,7 +285,10 @@ impl Run<'_, '_> {
         let wanted = |index: &&usize| made.orphans.binary_search(index).is_err();
         let files: Vec<usize> = files.iter().filter(wanted).copied().collect();
         // Write large files one after another, each on all threads, and the rest in parallel.
-        let many = |index: &usize| content::is_parallel(self.entries[*index].content());
+        let many = |&index: &usize| match self.data(index) {
+            Some((_, data)) => content::is_large(data.len()),
+            None => content::is_parallel(self.entries[index].content()),
+        };
         let (large, small): (Vec<usize>, Vec<usize>) = files.into_iter().partition(many);
         let mut worker = (self.walk(), Buffers::default());
         for index in large {
@@ -306,8 +317,7 @@ impl Run<'_, '_> {
 
     fn write_into(&self, parent: &Dir, index: usize, buffers: &mut Buffers) -> Result<Decision> {
         let entry = &self.entries[index];
-        let located =
-            self.located.and_then(|located| Some((located, located.data[index].as_ref()?)));
+        let located = self.data(index);
         let name = name_of(entry.path());
         // Renaming also detects conflicts, but check for a conflict before writing a large file.
         let much = matches!(entry.content(), Content::Blobvec(_)) || content::is_large(entry.len());
@@ -321,8 +331,8 @@ impl Run<'_, '_> {
         let file = temporary.file()?;
         match located {
             None => self.content.write(file, entry)?,
-            Some((archive, data)) => {
-                self.content.write_located(file, entry, data, archive.source, buffers)?;
+            Some((source, data)) => {
+                self.content.write_located(file, entry, data, source, buffers)?;
             }
         }
         if self.options.preserve_permissions {
