@@ -181,6 +181,12 @@ impl PartialEq for Base64<'_> {
 
 impl Eq for Base64<'_> {}
 
+/// Returns `true` if complete groups of 4 characters are valid base64 without padding.
+#[cfg(unix)]
+pub(crate) fn are_valid(groups: &[u8]) -> bool {
+    STANDARD_NO_PAD.check(groups).is_ok()
+}
+
 /// Decodes complete groups of 4 characters into a buffer, and returns the decoded bytes.
 pub(crate) fn decode_groups<'b>(groups: &[u8], buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
     let decoded = STANDARD_NO_PAD.decode(groups, Out::from_slice(buffer));

@@ -18,6 +18,10 @@ use wide::u8x16;
 /// character in UTF-8.
 pub(crate) const ROOM: usize = 4;
 
+/// The length of the longest incomplete escape in bytes.
+#[cfg(unix)]
+pub(crate) const MAX_ESCAPE: usize = 11;
+
 /// The number of bytes in a block.
 const BLOCK: usize = 64;
 
@@ -149,6 +153,24 @@ pub(crate) fn plain_end(bytes: &[u8]) -> Option<usize> {
 /// Finds the end of a JSON string whose opening quote directly precedes `bytes`. Returns the position of the closing
 /// quote, and the properties of the string. Returns `None` if the string has no end or is malformed.
 pub(crate) fn scan(bytes: &[u8]) -> Option<(usize, Measure)> {
+    let (end, measure) = scan_until(bytes, |_| false);
+    (bytes.get(end) == Some(&b'"')).then_some((end, measure))
+}
+
+/// Measures a piece of a JSON string, which may end within an escape. Returns the position of the first byte that is not
+/// valid text, and the properties of the text before it. This byte is the closing quote, a control character, or the
+/// backslash of an escape that is incomplete, malformed or an unpaired surrogate. If there is no such byte, returns the
+/// end of the piece.
+#[cfg(unix)]
+pub(crate) fn scan_piece(bytes: &[u8]) -> (usize, Measure) {
+    // Stop at an unpaired surrogate, because its second half may follow in the next piece.
+    scan_until(bytes, |character| character.is_none())
+}
+
+/// Measures text up to the first byte that is not valid text, or up to a `\u` escape for whose character `stop` returns
+/// `true`. The character is `None` for an unpaired surrogate.
+#[inline]
+fn scan_until(bytes: &[u8], stop: impl Fn(Option<char>) -> bool) -> (usize, Measure) {
     let (mut at, mut saved) = (0, 0);
     let (mut nul, mut lone_surrogate) = (false, false);
     // The position from which to try whole blocks again.
@@ -162,28 +184,25 @@ pub(crate) fn scan(bytes: &[u8]) -> Option<(usize, Measure)> {
             }
             next_block = at + BLOCK;
         }
-        match *bytes.get(at)? {
-            b'"' => {
-                return Some((at, Measure { len: (at - saved) as u64, nul, lone_surrogate }));
-            }
-            b'\\' => match bytes.get(at + 1)? {
-                b'u' => {
-                    let (character, used) = unescape_unicode(&bytes[at..])?;
+        match (bytes.get(at), bytes.get(at + 1)) {
+            (Some(b'\\'), Some(b'u')) => match unescape_unicode(&bytes[at..]) {
+                Some((character, used)) if !stop(character) => {
                     saved += used - character.map_or(0, char::len_utf8);
                     nul |= character == Some('\0');
                     lone_surrogate |= character.is_none();
                     at += used;
                 }
-                b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {
-                    saved += 1;
-                    at += 2;
-                }
-                _ => return None,
+                _ => break,
             },
-            0..0x20 => return None,
+            (Some(b'\\'), Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')) => {
+                saved += 1;
+                at += 2;
+            }
+            (None | Some(b'"' | b'\\' | 0..0x20), _) => break,
             _ => at += 1,
         }
     }
+    (at, Measure { len: (at - saved) as u64, nul, lone_surrogate })
 }
 
 /// Measures a block that is valid, does not contain the end of the string, and contains only
@@ -432,6 +451,7 @@ mod tests {
         #[test]
         fn strings_are_accepted_if_and_only_if_serde_json_accepts_them(
             text in r#"([a-z\\"u0-9dDfF/\x00-\x1f é😀]|\\[bfnrt/"\\u]|\\u[dD][89a-f]..|[a-z]{30,90}){0,30}"#,
+            split in 0_usize..300,
         ) {
             let text = format!("\"{text}");
             let mut values = serde_json::Deserializer::from_str(&text).into_iter::<&RawValue>();
@@ -441,6 +461,16 @@ mod tests {
                 prop_assert_eq!(found, Some((end, expected(&text[1..=end]))));
             }
             prop_assert_eq!(found.map(|(end, _)| end + 2), known);
+            // Scan the string again in two pieces.
+            #[cfg(unix)]
+            if let Some((end, measure)) = found.filter(|(_, measure)| !measure.lone_surrogate) {
+                let split = split.min(text.len() - 1);
+                let (used, first) = scan_piece(&text.as_bytes()[1..=split]);
+                let (rest, second) = scan_piece(&text.as_bytes()[1 + used..]);
+                prop_assert!(used + MAX_ESCAPE >= split.min(end));
+                prop_assert_eq!((used + rest, first.len + second.len), (end, measure.len));
+                prop_assert_eq!(first.nul || second.nul, measure.nul);
+            }
             if let (Some((end, measure)), Some(len)) = (found, known) {
                 let plain = serde_json::from_str::<String>(&text[..len]).ok();
                 let told = plain.as_deref().map(expected);

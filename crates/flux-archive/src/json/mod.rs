@@ -9,11 +9,11 @@ mod text;
 
 pub use base64::Base64;
 #[cfg(unix)]
-pub(crate) use base64::decode_groups;
+pub(crate) use base64::{are_valid as are_base64, decode_groups};
 pub(crate) use cursor::{Cursor, integer};
 pub use cursor::{Json, JsonError};
 pub(crate) use escape::encode as escape;
 #[cfg(unix)]
-pub(crate) use escape::{ROOM as UNESCAPE_ROOM, decode as unescape};
+pub(crate) use escape::{MAX_ESCAPE, ROOM as UNESCAPE_ROOM, decode as unescape, scan_piece};
 pub use repair::repair_commas;
 pub use text::{Text, TextError};

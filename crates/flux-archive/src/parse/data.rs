@@ -6,7 +6,7 @@ use std::ops::Range;
 use binio::ReadAt;
 
 use crate::error::{Error, Result};
-use crate::json::{UNESCAPE_ROOM, decode_groups, unescape};
+use crate::json::{MAX_ESCAPE, UNESCAPE_ROOM, decode_groups, unescape};
 use crate::model::Content;
 use crate::parallel::{join, try_map};
 
@@ -15,9 +15,6 @@ const PIECE: usize = 256 << 10;
 
 /// The number of encoded bytes to decode at a time while another thread writes.
 const ORDERED_PIECE: usize = 1 << 20;
-
-/// The length of the longest incomplete escape in bytes.
-const MAX_ESCAPE: usize = 11;
 
 /// The position of data in a source.
 #[derive(Clone, Debug)]
@@ -55,6 +52,16 @@ impl Data {
             Content::Json(json) => Some(Self::Json { range: position(json.get())? }),
             Content::Directory | Content::Symlink(_) | Content::Empty | Content::Blobvec(_) => None,
         }
+    }
+
+    /// Adds the data in `left_out`, which precedes this data in the source. If the data is text, `text_len` is the
+    /// decoded length of the added part.
+    pub(super) fn prepend(&mut self, left_out: &Range<u64>, text_len: u64) {
+        if let Self::Text { len, .. } = self {
+            *len += text_len;
+        }
+        let (Self::Text { range, .. } | Self::Base64 { range, .. } | Self::Json { range }) = self;
+        range.start -= left_out.end - left_out.start;
     }
 
     fn range(&self) -> &Range<u64> {

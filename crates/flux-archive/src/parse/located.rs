@@ -1,7 +1,7 @@
 //! Locating the entries of an archive in a source, without keeping their data.
 //!
-//! The source is read in windows that contain whole entries. Instead of the data of an
-//! entry, only its position in the source is kept:
+//! The source is read in windows that contain whole entries. Long strings are checked in pieces, and left out of the
+//! windows. Instead of the data of an entry, only its position in the source is kept:
 //!
 //! ```text
 //! window   [{"path":"a","encoding":"base64","data":"AAECAw==","size":4,..},{..},{"path":"b",..
@@ -15,6 +15,7 @@ use binio::{ReadAt, check_limit};
 use super::archive::has_conflicts;
 use super::data::Data;
 use super::entry::decode;
+use super::long_string::LongString;
 use super::options::OpenOptions;
 use super::raw::RawEntries;
 use super::report::Report;
@@ -47,9 +48,9 @@ impl OpenOptions {
     ///
     /// Returns `None` if the document must be [read](Self::read_source) as a whole. This is the
     /// case if a [pointer](Self::pointer) is set, or if the document is not an array of entries,
-    /// has errors or diagnostics, exceeds a limit, or has an entry longer than 16 MiB. If the
-    /// source changes before the files are extracted, their extraction may fail, or they may contain
-    /// other data.
+    /// has errors or diagnostics, exceeds a limit, or has an entry longer than 16 MiB, not counting
+    /// `data` that is a string. If the source changes before the files are extracted, their
+    /// extraction may fail, or they may contain other data.
     ///
     /// ```
     /// use flux_archive::OpenOptions;
@@ -81,22 +82,35 @@ impl OpenOptions {
         }
         let mut located = Located { source, entries: Vec::new(), data: Vec::new() };
         let (mut window, mut offset, mut len) = (Vec::new(), 0, min_len);
+        let mut long: Option<LongString> = None;
         loop {
+            // The window starts with the part of the entry before a long string.
+            let head = long.as_ref().map_or(0, |long| long.head);
             let rest = usize::try_from(source.len() - offset).unwrap_or(usize::MAX);
-            window.resize(len.min(rest), 0);
-            source.read_exact_at(&mut window, offset)?;
+            window.resize(head + len.min(rest), 0);
+            source.read_exact_at(&mut window[head..], offset)?;
             let Some(text) = text_of(&window, rest <= len) else { return Ok(None) };
-            let Some(read) = located.read_window(self, text, offset, rest <= len) else {
+            let Some(read) = located.read_window(self, text, offset, rest <= len, long.as_ref())
+            else {
                 return Ok(None);
             };
-            match read {
+            let start = match read {
                 Read::All => break,
-                Read::Part(0) if len < max_len && len < rest => len *= 2,
-                Read::Part(0) => return Ok(None),
                 Read::Part(used) => {
-                    offset += used as u64;
-                    len = min_len;
+                    offset += (used - head) as u64;
+                    (len, long) = (min_len, None);
+                    continue;
                 }
+                Read::TooLong { data } => data.filter(|_| long.is_none()),
+            };
+            let found = start.map(|start| LongString::scan(source, offset, start)).transpose()?;
+            if let Some(found) = found.flatten() {
+                offset = found.range.end;
+                long = Some(found);
+            } else if len < max_len {
+                len *= 2;
+            } else {
+                return Ok(None);
             }
         }
         let total =
@@ -110,8 +124,11 @@ impl OpenOptions {
 enum Read {
     /// The archive has ended.
     All,
-    /// The offset in the window after the last whole entry, or 0 if the window contains none.
+    /// The offset in the window after the last whole entry.
     Part(usize),
+    /// The window contains no whole entry. `data` is the offset of the first character of its data, if the data is a
+    /// string.
+    TooLong { data: Option<usize> },
 }
 
 impl Located<'_> {
@@ -135,30 +152,40 @@ impl Located<'_> {
         }
     }
 
-    /// Reads the whole entries in a window of text at `offset`. Returns `None` if the archive must be
-    /// parsed as a whole.
+    /// Reads the whole entries in a window of text at `offset`. If there is a long string, the window starts with the
+    /// part of its entry before the string, and `offset` is the position after this part. Returns `None` if the archive
+    /// must be parsed as a whole.
     fn read_window(
         &mut self,
         options: &OpenOptions,
         text: &str,
         offset: u64,
         is_last: bool,
+        mut long: Option<&LongString>,
     ) -> Option<Read> {
         let mut report = Report::new(options.profile, &options.limits, "");
         let index = self.entries.len() as u64;
         let mut raw_entries = RawEntries::continued(text, options, index)?;
+        let first = raw_entries.clone();
+        let offset = offset - long.map_or(0, |long| long.head as u64);
         let mut used = 0;
         loop {
-            let raw = match raw_entries.advance() {
+            let mut raw = match raw_entries.advance() {
                 Ok(Some(raw)) => raw,
                 Ok(None) if is_last => return Some(Read::All),
                 // An error in the last window is an error of the archive. In any other window, the
                 // rest of the entry is missing.
                 Err(_) if is_last => return None,
+                Ok(None) | Err(_) if used == 0 => {
+                    return Some(Read::TooLong { data: first.data_start() });
+                }
                 Ok(None) | Err(_) => return Some(Read::Part(used)),
             };
+            let long = long.take();
+            let more = long.map_or(Some(0), |long| long.reduce_size(&mut raw))?;
             let entry = decode(&raw, options.profile, &options.limits, &mut report).ok()??;
-            if report.count() > 0 {
+            let len = entry.len() + more;
+            if report.count() > 0 || len > options.limits.max_file_size {
                 return None;
             }
             used = raw_entries.position();
@@ -167,9 +194,12 @@ impl Located<'_> {
                 let end = start.checked_add(part.len()).filter(|&end| end <= text.len())?;
                 Some(offset + start as u64..offset + end as u64)
             };
-            let data = Data::of(entry.content(), position);
+            let mut data = Data::of(entry.content(), position);
+            if let Some(long) = long {
+                data.as_mut()?.prepend(&long.range, long.text_len);
+            }
             let (size, content) = match (&data, &entry.content) {
-                (Some(_), _) => (Some(entry.len()), Content::Empty),
+                (Some(_), _) => (Some(len), Content::Empty),
                 (None, Content::Text(_) | Content::Base64(_) | Content::Json(_)) => return None,
                 (None, _) => (entry.size, entry.content.into_owned()),
             };
@@ -183,7 +213,7 @@ impl Located<'_> {
 
 /// Returns a window as text, without an incomplete character at its end unless it is the last
 /// window. Returns `None` if it is not UTF-8.
-fn text_of(window: &[u8], is_last: bool) -> Option<&str> {
+pub(super) fn text_of(window: &[u8], is_last: bool) -> Option<&str> {
     match simdutf8::compat::from_utf8(window) {
         Ok(text) => Some(text),
         Err(error) if error.error_len().is_some() || is_last => None,
@@ -193,20 +223,25 @@ fn text_of(window: &[u8], is_last: bool) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use binio::source::ReadLog;
     use proptest::prelude::*;
 
     use super::*;
     use crate::json::{Base64, Text};
-    use crate::model::{ArchivePath, Form};
+    use crate::model::{ArchivePath, Form, Limits};
     use crate::parse::Buffers;
+    use crate::parse::long_string::PIECE;
     use crate::store::MemoryStore;
     use crate::write::Writer;
+
+    /// The maximum length of a window in tests. A string that does not fit in such a window is longer than a piece.
+    const MAX: usize = 70_000;
 
     /// Locates the entries of a document in small windows, and compares them with those of the
     /// parsed archive. Returns `false` if the document must be parsed as a whole.
     fn is_located(document: &[u8], window: usize) -> bool {
         let options = OpenOptions::new();
-        let Some(located) = options.locate_in(&document, window, 1 << 20).unwrap() else {
+        let Some(located) = options.locate_in(&document, window, MAX).unwrap() else {
             return false;
         };
         let archive = options.parse(document).unwrap();
@@ -243,12 +278,24 @@ mod tests {
                 .prop_map(move |(plain, n)| text(plain.repeat(n))),
             proptest::collection::vec(any::<u8>(), 1..60)
                 .prop_map(|bytes| Content::Base64(Base64::encode(&bytes))),
-            (any::<u8>(), 196_600_usize..196_620)
+            (
+                any::<u8>(),
+                prop_oneof![49_140_usize..49_160, 196_600_usize..196_620, 300_000_usize..300_010]
+            )
                 .prop_map(|(byte, n)| Content::Base64(Base64::encode(&vec![byte; n]))),
             Just(Content::Directory),
             Just(Content::Empty),
             "[a-z/]{1,20}".prop_map(|target| Content::Symlink(target.into())),
         ]
+    }
+
+    /// Returns an archive whose first entry has the data `data` and the size `size`.
+    fn archive(encoding: &str, data: &str, size: usize) -> Vec<u8> {
+        format!(
+            r#"[{{"size":{size},"path":"f","data":"{data}","encoding":"{encoding}","mode":33188}},
+                {{"path":"g","mode":33188,"encoding":"utf-8","data":"g","size":1}}]"#
+        )
+        .into_bytes()
     }
 
     proptest! {
@@ -287,13 +334,116 @@ mod tests {
             document[at] = byte;
             is_located(&document, window);
         }
+
+        #[test]
+        fn damaged_long_strings_are_located_only_if_they_can_be_parsed(
+            is_text: bool,
+            piece in 0_usize..3,
+            at in 0_usize..150,
+            byte in prop_oneof![
+                any::<u8>(),
+                proptest::sample::select(&b"\"\\u0dDnA=/"[..])
+            ],
+        ) {
+            let mut document = if is_text {
+                archive("utf-8", &r"\ud83d\ude00\n\\é".repeat(9000), 8 * 9000)
+            } else {
+                archive("base64", &"Az+/".repeat(35_000), 3 * 35_000)
+            };
+            let at = (piece * PIECE + at).min(document.len() - 1);
+            document[at] = byte;
+            is_located(&document, MAX);
+        }
+    }
+
+    #[test]
+    fn long_strings_are_located_wherever_their_pieces_end() {
+        for unit in [r"\ud83d\ude00", r"\u00e9", "é", "😀", r"\n", r"\\", r#"\\\""#, "Az+/"] {
+            for before in 0..12 {
+                let data = "x".repeat(before) + &unit.repeat(2 * MAX / unit.len());
+                let text = format!("\"{data}\"");
+                let len = serde_json::from_str::<String>(&text).unwrap().len();
+                assert!(is_located(&archive("utf-8", &data, len), MAX), "{unit} after {before}");
+            }
+        }
+        let valid = "x".repeat(2 * MAX);
+        for size in [0, valid.len() - 1, valid.len() + 1] {
+            assert!(!is_located(&archive("utf-8", &valid, size), MAX));
+        }
+        let json = format!(r#"[{{"path":"f","mode":33188,"data":"{valid}"}}]"#);
+        assert!(is_located(json.as_bytes(), MAX));
+    }
+
+    #[test]
+    fn long_base64_is_located_only_if_it_is_tidy() {
+        for len in 3 * MAX..3 * MAX + 4 {
+            let data = Base64::encode(&vec![1; len]);
+            let data = data.as_str();
+            assert!(is_located(&archive("base64", data, len), MAX), "{len}");
+            assert!(!is_located(&archive("base64", data, len - 1), MAX));
+            assert!(!is_located(&archive("base64", &format!("{data}="), len), MAX));
+            for wrong in ["=", " ", "-", "é", r"\n", r"\/", "A", "AAAA="] {
+                for at in [0, 4, PIECE - 8, PIECE - 5, PIECE, data.len() - 5] {
+                    let data = [&data[..at], wrong, &data[at..]].concat();
+                    assert!(!is_located(&archive("base64", &data, len), MAX), "{wrong} at {at}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_strings_with_errors_are_parsed_as_a_whole() {
+        let valid = "x".repeat(3 * MAX);
+        let wrong =
+            [r"\x", "\n", r"\u0000", r"\ud83d", r"\ude00\ud83d", r"\u12g4", r#"","x"#, "\""];
+        let wrong = wrong.map(str::as_bytes).into_iter().chain([&b"\xff"[..], b"\xf0\x9f\x98"]);
+        for wrong in wrong {
+            for at in (0..2).chain(PIECE - 14..PIECE + 2).chain([valid.len()]) {
+                let mut document = archive("utf-8", &valid, valid.len());
+                let start = document.iter().position(|&byte| byte == b'x').unwrap();
+                document.splice(start + at..start + at, wrong.iter().copied());
+                assert!(!is_located(&document, MAX), "{wrong:?} at {at}");
+            }
+        }
+        let nul = format!(r"{valid}\u0000");
+        assert!(!is_located(&archive("utf-8", &nul, valid.len() + 1), MAX));
+        let document = archive("utf-8", &valid, valid.len());
+        for len in (0..200).chain(PIECE - 20..PIECE + 60).chain(valid.len()..document.len()) {
+            assert!(!is_located(&document[..len], MAX), "{len}");
+        }
+    }
+
+    #[test]
+    fn long_strings_count_toward_the_limits() {
+        let document = &archive("utf-8", &"x".repeat(3 * MAX), 3 * MAX)[..];
+        let size = 3 * MAX as u64;
+        for (limits, is_within) in [
+            (Limits::default().max_file_size(size - 1), false),
+            (Limits::default().max_total_size(size), false),
+            (Limits::default().max_file_size(size).max_total_size(size + 1), true),
+        ] {
+            let options = OpenOptions::new().limits(limits);
+            let located = options.locate_in(&document, MAX, MAX).unwrap();
+            assert_eq!(located.is_some(), is_within);
+        }
+    }
+
+    #[test]
+    fn locating_a_long_entry_reads_no_more_than_a_window_at_a_time() {
+        let len = 5 * WINDOW;
+        let source = ReadLog::new(archive("base64", Base64::encode(&vec![7; len]).as_str(), len));
+        let located = OpenOptions::new().locate(&source).unwrap().unwrap();
+        assert_eq!(located.data_size(), len as u64 + 1);
+        let longest =
+            |source: &ReadLog<_>| source.ranges().iter().map(|range| range.end - range.start).max();
+        assert_eq!(longest(&source), Some(WINDOW as u64));
     }
 
     #[test]
     fn archives_that_cannot_be_located_in_windows_are_parsed_as_a_whole() {
         let entry = r#"{"path":"f","mode":33188,"size":0}"#;
         let long =
-            format!(r#"[{entry},{{"path":"g","mode":16877,"x":"{}"}}]"#, "y".repeat(2 << 20));
+            format!(r#"[{entry},{{"path":"g","mode":16877,"x":"{}"}}]"#, "y".repeat(3 * MAX));
         for (document, expected) in [
             (format!("[{entry}]"), true),
             (" [ ] ".to_owned(), true),
@@ -313,7 +463,7 @@ mod tests {
             (long, false),
             (String::new(), false),
         ] {
-            for window in [2, 7, 40, 1 << 20] {
+            for window in [2, 7, 40, MAX] {
                 assert_eq!(is_located(document.as_bytes(), window), expected, "{document:.60}");
             }
         }

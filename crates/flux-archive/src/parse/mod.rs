@@ -8,6 +8,8 @@ mod entry;
 mod locate;
 #[cfg(unix)]
 mod located;
+#[cfg(unix)]
+mod long_string;
 mod member;
 pub(crate) mod options;
 mod raw;

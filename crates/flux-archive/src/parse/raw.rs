@@ -122,6 +122,23 @@ impl<'a> RawEntries<'a> {
         is_array.then(|| Self { index, ..Self::at(place, options) })
     }
 
+    /// Returns the offset of the first character of `data` in the next entry. Returns `None` if the text ends before
+    /// this character, or if `data` is not a string.
+    #[cfg(unix)]
+    pub(super) fn data_start(self) -> Option<usize> {
+        let Self { mut cursor, index, .. } = self;
+        let has_members = cursor.item(index == 0, b']').ok()? && cursor.take(b'{');
+        let mut first = true;
+        while has_members && cursor.item(first, b'}').ok()? {
+            if cursor.key().ok()?.plain_string() == Some("data") {
+                return cursor.take(b'"').then(|| cursor.position());
+            }
+            cursor.value().ok()?;
+            first = false;
+        }
+        None
+    }
+
     /// Returns the offset of the next byte in the text.
     #[cfg(unix)]
     pub(super) fn position(&self) -> usize {
