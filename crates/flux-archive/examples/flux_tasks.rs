@@ -1,6 +1,5 @@
-//! Runs one task of the side-by-side benchmark, and prints its time in seconds and its peak
-//! anonymous memory, which excludes mapped files, as JSON. `cargo xtask bench flux-archive` calls
-//! this program:
+//! Runs one task of the side-by-side benchmark, and prints its time in seconds as JSON.
+//! `cargo xtask bench flux-archive` calls this program:
 //!
 //! ```text
 //! flux_tasks create DIRECTORY ARCHIVE STORE     STORE: a directory, or "-" for no store
@@ -16,8 +15,7 @@ use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use binio::FileSource;
 use binio::checksum::Algorithm;
@@ -63,22 +61,8 @@ fn main() -> Outcome {
     let [task, source, target, store] = &arguments[..] else {
         return Err("usage: flux_tasks TASK SOURCE TARGET STORE".into());
     };
-    let (done, anonymous) = (AtomicBool::new(false), AtomicU64::new(0));
-    let wall = std::thread::scope(|scope| {
-        let sampler = scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                anonymous.fetch_max(status("RssAnon:").unwrap_or(0), Ordering::Relaxed);
-                // Park instead of sleeping, because the process is timed until this thread ends.
-                std::thread::park_timeout(Duration::from_millis(20));
-            }
-        });
-        let timed = run(task, source, target, store);
-        done.store(true, Ordering::Relaxed);
-        sampler.thread().unpark();
-        timed
-    })?;
-    let anonymous = anonymous.into_inner();
-    println!("{{\"wall\": {wall}, \"anonymous\": {anonymous}}}");
+    let wall = run(task, source, target, store)?;
+    println!("{{\"wall\": {wall}}}");
     Ok(())
 }
 
@@ -171,15 +155,8 @@ fn extract(source: &str, target: &str, store: &dyn BlobStore) -> Outcome {
     let options = OpenOptions::new();
     let extractor = Extractor::new(target)?.store(store);
     let file = FileSource::open(source)?;
-    if let Some(located) = options.locate(&file)? {
-        return check(&extractor.run_located(&located)?);
-    }
-    // Map an archive that cannot be read in pieces, as the command line does with a large archive.
-    #[cfg(feature = "mmap")]
-    let options = options.mmap(true);
-    let document = options.read(source)?;
-    let archive = options.parse(&document)?;
-    check(&extractor.run(&archive)?)
+    let located = options.locate(&file)?.ok_or("the archive must be parsed as a whole")?;
+    check(&extractor.run_located(&located)?)
 }
 
 fn check(report: &ExtractReport) -> Outcome {
@@ -188,13 +165,4 @@ fn check(report: &ExtractReport) -> Outcome {
     } else {
         Err("some entries could not be extracted".into())
     }
-}
-
-/// Returns the value in bytes of a field of `/proc/self/status`, or `None` if there is no such
-/// field.
-fn status(line: &str) -> Option<u64> {
-    let text = fs::read_to_string("/proc/self/status").ok()?;
-    let rest = text.lines().find_map(|found| found.strip_prefix(line))?;
-    let kib: u64 = rest.split_whitespace().next()?.parse().ok()?;
-    Some(kib << 10)
 }
