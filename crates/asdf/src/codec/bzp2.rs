@@ -15,6 +15,8 @@
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 
 use super::Failure;
+#[cfg(feature = "rayon")]
+use super::bzp2_blocks::{BlockStream, MIN_STORED};
 use super::encode::{Parameters, Sink, Source, encoder_error, pipeline};
 use super::stream::{Format, Input, SliceDecoder, SliceStream, Stream, counted};
 use crate::error::{CodecError, Result};
@@ -31,6 +33,12 @@ impl Format for Bzip2 {
             let message = "not a bzip2 stream: expected \"BZh\" and a digit".to_owned();
             return Err(CodecError::Corrupt { message, offset: 0 }.into());
         }
+        #[cfg(feature = "rayon")]
+        if let [_, _, _, digit, ..] = *prefix {
+            if rayon::current_num_threads() > 1 && input.left() >= MIN_STORED {
+                return Ok(Box::new(BlockStream::new(input, digit - b'0')));
+            }
+        }
         Ok(Box::new(SliceStream::new(Decompress::new(false), input)))
     }
 }
@@ -46,7 +54,11 @@ impl SliceDecoder for Decompress {
     }
 }
 
-const END: u64 = 0x1772_4538_5090;
+/// The number that begins a block.
+#[cfg(feature = "rayon")]
+pub(super) const BLOCK: u64 = 0x3141_5926_5359;
+/// The number that ends a stream.
+pub(super) const END: u64 = 0x1772_4538_5090;
 /// Maximum number of data bytes per piece. Without this limit, a piece of equal bytes could be 51
 /// times as long as a block, because run-length encoding replaces 255 equal bytes by 5.
 const MAX_PIECE: usize = 2 << 20;
@@ -59,7 +71,7 @@ pub(super) fn encode(
     Parameters { level, .. }: Parameters,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
-    let mut stream = Bits { out: vec![b'B', b'Z', b'h', b'0' + level], partial: 0, live: 0 };
+    let mut stream = Bits::new(level);
     let mut combined = 0_u32;
     let mut buffer: Vec<u8> = Vec::new();
     let read = || {
@@ -79,9 +91,7 @@ pub(super) fn encode(
         stream.push(&block, 32..end);
         sink(&std::mem::take(&mut stream.out))
     })?;
-    let mut end = END.to_be_bytes()[2..].to_vec();
-    end.extend(combined.to_be_bytes());
-    stream.push(&end, 0..80);
+    stream.push_end(combined);
     sink(&stream.finish())
 }
 
@@ -129,7 +139,7 @@ fn find_end(stream: &[u8]) -> Option<(usize, u32)> {
 }
 
 /// Reads a big-endian number of `count` bits, starting at bit `start`. Bits beyond the end are 0.
-fn bits(bytes: &[u8], start: usize, count: usize) -> u64 {
+pub(super) fn bits(bytes: &[u8], start: usize, count: usize) -> u64 {
     (start..start + count).fold(0, |number, at| {
         let bit = bytes.get(at / 8).map_or(0, |byte| byte >> (7 - at % 8) & 1);
         number << 1 | u64::from(bit)
@@ -137,7 +147,7 @@ fn bits(bytes: &[u8], start: usize, count: usize) -> u64 {
 }
 
 /// A bit stream that is being written.
-struct Bits {
+pub(super) struct Bits {
     out: Vec<u8>,
     /// Bits that do not yet fill a byte, aligned to the lowest bit.
     partial: u8,
@@ -145,6 +155,24 @@ struct Bits {
 }
 
 impl Bits {
+    /// Begins a stream with its header.
+    pub(super) fn new(level: u8) -> Self {
+        Self { out: vec![b'B', b'Z', b'h', b'0' + level], partial: 0, live: 0 }
+    }
+
+    /// Appends whole bytes to the header.
+    #[cfg(feature = "rayon")]
+    pub(super) fn extend(&mut self, bytes: impl Iterator<Item = u8>) {
+        self.out.extend(bytes);
+    }
+
+    /// Appends the end of the stream.
+    pub(super) fn push_end(&mut self, combined: u32) {
+        let mut end = END.to_be_bytes()[2..].to_vec();
+        end.extend(combined.to_be_bytes());
+        self.push(&end, 0..80);
+    }
+
     /// Appends a range of bits, which must begin at a byte boundary.
     fn push(&mut self, bytes: &[u8], range: std::ops::Range<usize>) {
         let whole = bytes.get(range.start / 8..range.end / 8).unwrap_or_default();
@@ -160,7 +188,7 @@ impl Bits {
         }
     }
 
-    fn push_bits(&mut self, number: u8, count: u32) {
+    pub(super) fn push_bits(&mut self, number: u8, count: u32) {
         let joined = u16::from(self.partial) << count | u16::from(number);
         let live = self.live + count;
         if live < 8 {
@@ -172,7 +200,7 @@ impl Bits {
         (self.partial, self.live) = (low_byte(joined & ((1 << left) - 1)), left);
     }
 
-    fn finish(mut self) -> Vec<u8> {
+    pub(super) fn finish(mut self) -> Vec<u8> {
         if self.live > 0 {
             self.out.push(self.partial << (8 - self.live));
         }
@@ -180,6 +208,6 @@ impl Bits {
     }
 }
 
-fn low_byte(number: u16) -> u8 {
+pub(super) fn low_byte(number: u16) -> u8 {
     number.to_le_bytes()[0]
 }

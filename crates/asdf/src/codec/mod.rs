@@ -22,6 +22,8 @@
 #[cfg(feature = "blsc")]
 mod blsc;
 mod bzp2;
+#[cfg(feature = "rayon")]
+mod bzp2_blocks;
 mod chunks;
 mod compression;
 mod decoder;

@@ -36,6 +36,7 @@ pub(super) trait Stream: Send {
 }
 
 /// The stored bytes from a given offset on, read in pieces.
+#[derive(Clone)]
 pub(super) struct Input<'a> {
     stored: &'a dyn ReadAt,
     /// Offset at which the stream begins.
@@ -47,7 +48,7 @@ pub(super) struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    fn new(stored: &'a dyn ReadAt, start: u64) -> Self {
+    pub(super) fn new(stored: &'a dyn ReadAt, start: u64) -> Self {
         Self { stored, start, used: 0, piece: Bytes::new() }
     }
 
@@ -72,6 +73,12 @@ impl<'a> Input<'a> {
 
     pub(super) fn used(&self) -> u64 {
         self.used
+    }
+
+    /// Returns the number of bytes that have not been used.
+    #[cfg(feature = "rayon")]
+    pub(super) fn left(&self) -> u64 {
+        self.stored.len().saturating_sub(self.start + self.used)
     }
 
     fn is_at_end(&self) -> bool {

@@ -515,3 +515,99 @@ fn decode_lenient(job: DecodeJob, stored: &[u8]) -> Result<(Vec<u8>, Vec<Irregul
     assert_eq!(result.as_ref().ok(), into.is_ok().then_some(&buffer));
     result.map(|data| (data, notes))
 }
+
+#[cfg(feature = "rayon")]
+mod parallel_bzip2 {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Returns the result of decoding with this number of threads.
+    fn decode_with(
+        threads: usize,
+        job: DecodeJob,
+        stored: &[u8],
+    ) -> Result<(Vec<u8>, Vec<Irregularity>), CodecError> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| decode(job, stored))
+    }
+
+    /// Returns a stream with blocks of 100 kB.
+    fn stream(data: &[u8]) -> Vec<u8> {
+        let mut encoder = ::bzip2::write::BzEncoder::new(Vec::new(), ::bzip2::Compression::fast());
+        encoder.write_all(data).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// Returns bytes that are hard to compress, with runs.
+    fn data(len: usize, seed: u64) -> Vec<u8> {
+        let mut state = seed | 1;
+        let mut data = Vec::new();
+        while data.len() < len {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let [byte, run, ..] = state.to_be_bytes();
+            data.extend(std::iter::repeat_n(byte, if run < 8 { 300 } else { 1 }));
+        }
+        data.truncate(len);
+        data
+    }
+
+    /// A change of a stored stream.
+    #[derive(Clone, Debug)]
+    enum Change {
+        None,
+        Flip(prop::sample::Index, u8),
+        Truncate(prop::sample::Index),
+        Append(Vec<u8>),
+        Repeat,
+    }
+
+    fn changes() -> impl Strategy<Value = Change> {
+        prop_oneof![
+            Just(Change::None),
+            (any::<prop::sample::Index>(), 0..8_u8).prop_map(|(at, bit)| Change::Flip(at, bit)),
+            any::<prop::sample::Index>().prop_map(Change::Truncate),
+            prop::collection::vec(any::<u8>(), 1..20).prop_map(Change::Append),
+            Just(Change::Repeat),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn a_bzip2_stream_decodes_the_same_with_any_number_of_threads(
+            len in 0..420_000_usize,
+            seed: u64,
+            change in changes(),
+            claim in -1..=1_isize,
+        ) {
+            let data = data(len, seed);
+            let mut stored = stream(&data);
+            let mut size = len;
+            match change {
+                Change::None => {}
+                Change::Flip(at, bit) => {
+                    let at = at.index(stored.len());
+                    stored[at] ^= 1 << bit;
+                }
+                Change::Truncate(at) => stored.truncate(at.index(stored.len())),
+                Change::Append(bytes) => stored.extend(bytes),
+                Change::Repeat => {
+                    stored.extend(stored.clone());
+                    size *= 2;
+                }
+            }
+            let job = job(*b"bzp2", size.saturating_add_signed(claim));
+            let expected = decode_with(1, job, &stored);
+            prop_assert_eq!(decode_with(2, job, &stored), expected);
+        }
+    }
+
+    #[test]
+    fn a_block_that_expands_to_many_bytes_decodes_the_same_in_parallel() {
+        let data = [vec![7; 6 << 20], data(150_000, 1)].concat();
+        let job = job(*b"bzp2", data.len());
+        assert_eq!(decode_with(2, job, &stream(&data)), Ok((data, Vec::new())));
+    }
+}
