@@ -10,7 +10,8 @@ use bloscpack::array::{ArrayInfo, Datatype};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
-/// Fragments of literals, with which a few bytes can form a deep and unusual type.
+/// Fragments of literals. Each input byte selects one, so a few bytes can spell out a deeply nested or
+/// unusual type.
 const TOKENS: [&str; 32] = [
     "[",
     "]",

@@ -13,7 +13,8 @@ const VERSION: &str = "1.85";
 /// The packages with a `zfp` feature, whose dependency needs a newer toolchain.
 const WITH_ZFP: [&str; 2] = ["scibin-dudley", "scibin"];
 
-/// The features of `dudley` except `zfp`.
+/// The features of `dudley`, except `zfp`, and except `read` and `render`, which the others or the
+/// defaults enable.
 const DUDLEY: &str = "scibin-dudley/gzip,scibin-dudley/hdf5,scibin-dudley/jpeg,scibin-dudley/mmap,\
     scibin-dudley/png,scibin-dudley/rayon,scibin-dudley/serde,scibin-dudley/write";
 

@@ -7,7 +7,7 @@ use binio::checksum::Digest;
 use binio::diagnostic::count;
 use thiserror::Error as ThisError;
 
-/// The result of a function of this crate.
+/// The `Result` type of this crate, whose error defaults to [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 binio::error_type! {

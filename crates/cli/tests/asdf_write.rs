@@ -322,7 +322,7 @@ fn implode_opens_external_files_only_if_the_policy_allows_it() {
 }
 
 #[test]
-fn data_with_a_wrong_checksum_is_copied_only_with_ignore_checksums_and_then_reported() {
+fn ignore_checksums_copies_data_with_a_wrong_checksum_but_reports_it() {
     let folder = folder();
     folder.done(&["asdf", "explode", "a.asdf", "-q", "-o", "parts.asdf"]);
     let flip = |name: &str, from_end: usize| {

@@ -66,13 +66,13 @@ fn every(step: u64) -> Slice {
 
 #[wasm_bindgen]
 impl Picture {
-    /// Returns the number of columns of the image in pixels.
+    /// Returns the width of the image in pixels.
     #[wasm_bindgen(getter)]
     pub fn width(&self) -> usize {
         self.plane.width()
     }
 
-    /// Returns the number of rows of the image in pixels.
+    /// Returns the height of the image in pixels.
     #[wasm_bindgen(getter)]
     pub fn height(&self) -> usize {
         self.plane.height()

@@ -157,7 +157,7 @@ fn the_padding_is_kept_if_the_tree_shrinks_by_less_than_a_page() {
 }
 
 #[test]
-fn padding_for_a_shorter_scalar_never_becomes_part_of_a_scalar() {
+fn padding_after_a_shortened_scalar_does_not_become_part_of_its_value() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";

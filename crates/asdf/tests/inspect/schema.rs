@@ -435,7 +435,7 @@ fn a_node_is_not_described_by_alternatives_that_it_does_not_match() {
 }
 
 #[test]
-fn reading_a_folder_reports_files_that_are_not_schemas() {
+fn reading_a_folder_skips_other_yaml_files_and_reports_invalid_ones() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.yaml"), "x: 1").unwrap();
     std::fs::write(folder.path().join("b.yaml"), "x: [1").unwrap();

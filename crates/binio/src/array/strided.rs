@@ -244,7 +244,7 @@ impl Strided {
 
     /// Returns a layout of the same data that selects some of the elements, or a part of each
     /// element. Fails if the new layout extends past the end of the current elements. If `offset`
-    /// does not fit in 64 bits, which is only possible without elements, the current offset is used
+    /// does not fit in 64 bits, which is only possible if there are no elements, the current offset is used
     /// instead.
     pub(crate) fn part(
         &self,

@@ -394,8 +394,8 @@ mod tests {
             let part = reader.array().unwrap().slice(slices).unwrap();
             let expected = naive(&info, &data, slices);
             prop_assert_eq!(part.read_bytes().unwrap(), expected.clone());
-            // Writing the part as a `.npy` file must keep its elements and the order of the whole
-            // array.
+            // Writing the slice as a `.npy` file must preserve its elements, and must use the same order
+            // (C or Fortran) as the whole array.
             let mut npy = Vec::new();
             part.write_npy(&mut npy, &UnpackOptions::new()).unwrap();
             let (written, range) = ArrayInfo::from_npy(&npy).unwrap();

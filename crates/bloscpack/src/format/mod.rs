@@ -1,4 +1,5 @@
-//! The bytes of a Bloscpack file and their meaning. Nothing here reads or writes files.
+//! The parts of a Bloscpack file: their bytes and their meaning. The public types are plain values,
+//! which neither read nor write files.
 //!
 //! ```text
 //! header | metadata section, optional | offset table, optional | chunk digest | chunk digest ...

@@ -46,8 +46,6 @@ impl<W: Write> ContainerWriter<W> {
     pub(crate) fn new(mut sink: W, mut header: Header, section: &[u8]) -> Result<Self> {
         header.metadata = !section.is_empty();
         let encoded = header.encode()?;
-        sink.write_all(&encoded).map_err(Error::of_output)?;
-        sink.write_all(section).map_err(Error::of_output)?;
         let table = (encoded.len() + section.len()) as u64;
         let position = header.offsets_len().checked_mul(8).and_then(|len| table.checked_add(len));
         let position = position.ok_or_else(|| ErrorKind::InvalidOption {
@@ -57,6 +55,8 @@ impl<W: Write> ContainerWriter<W> {
                 header.max_app_chunks
             ),
         })?;
+        sink.write_all(&encoded).map_err(Error::of_output)?;
+        sink.write_all(section).map_err(Error::of_output)?;
         let unset = UNSET.repeat(8192);
         let mut missing = position - table;
         while missing > 0 {

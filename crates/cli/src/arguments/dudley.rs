@@ -174,8 +174,8 @@ pub(crate) struct Params {
 pub(crate) struct Resolve {
     /// The layout, or "-" for standard input
     pub(crate) layout: PathBuf,
-    /// Read the values of parameters and other sizes from this file. If the file is too short for
-    /// its layout, the exit status is 1, unless L-past-end is allowed
+    /// Read the stored parameters and the lengths of compressed arrays from this file. If the file is
+    /// too short for its layout, the exit status is 1, unless `--allow L-past-end` is given
     #[arg(long, value_name = "FILE", conflicts_with = "params")]
     pub(crate) stream: Option<PathBuf>,
     #[command(flatten)]

@@ -126,18 +126,18 @@ fn pack_and_unpack_accept_dashes_for_standard_input_and_output() {
     let folder = Folder::new();
     let data = numbers(3000);
     folder.write("a", &data);
-    // Packing a pipe to a file has the same result as packing a file.
+    // Packing standard input into a file produces the same bytes as packing the file by name.
     let output = folder.feed(&pack(&["-", "-o", "pipe.blp"]), &data);
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
     folder.done(&pack(&["a"]));
     assert_eq!(folder.read("pipe.blp"), folder.read("a.blp"));
-    // If a file is packed to a pipe, the header is complete, but the offset table is missing,
+    // If a file is packed into a pipe, the header is complete, but the offset table is missing,
     // because the program cannot return to it after writing the chunks.
     let output = folder.done(&pack(&["a", "-o", "-"]));
     assert_eq!(stderr(&output), "");
     folder.done(&pack(&["a", "--no-offsets", "-o", "b.blp"]));
     assert_eq!(output.stdout, folder.read("b.blp"));
-    // If a pipe is packed to a pipe, the header does not state the number of chunks.
+    // If standard input is packed into a pipe, the header does not state the number of chunks.
     let output = folder.feed(&pack(&["-"]), &data);
     assert_eq!(status(&output), 0);
     assert!(stderr(&output).contains("treat the packed file as empty"));

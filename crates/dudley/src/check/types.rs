@@ -113,8 +113,8 @@ impl Checker<'_> {
                 Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(span, near),
                 None => diagnostic.label("not defined before its use"),
             };
-            // Explain a list such as `[ name[shape] ]`, and the same mistake in a dict that is a
-            // list element.
+            // Suggest the correct syntax if a datatype is missing, as in the list `[ name[shape] ]`, or as
+            // in `name[shape]` in a dict that is a list element.
             if is_bare_list {
                 diagnostic.help("did you mean `name = datatype[shape]`?")
             } else {

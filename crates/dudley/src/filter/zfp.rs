@@ -45,7 +45,7 @@ fn config(declared: &Declared<'_>) -> Result<ZfpConfig, FilterError> {
     }
     let bits = (1..=64).find(|&bits| f64::from(bits) + value == 0.0);
     let bits = bits.ok_or_else(|| {
-        FilterError::new(format!("{value} is not a precision: expected -1 to -64 bits"))
+        FilterError::new(format!("invalid precision {value}: expected -1 to -64, for 1 to 64 bits"))
     })?;
     Ok(ZfpConfig::fixed_precision(bits))
 }

@@ -357,6 +357,11 @@ impl HeaderReader<'_> {
         match (found, count) {
             (0, 0) => Ok(0),
             _ if found == tag => Ok(count),
+            (0, _) => {
+                let message =
+                    format!("the tag before the {what} is 0, but their number is {count}");
+                Err(damaged(FORMAT, place, message))
+            }
             _ => {
                 let message =
                     format!("expected the tag {tag} or 0 before the {what}, found {found}");

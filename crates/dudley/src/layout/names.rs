@@ -170,7 +170,8 @@ pub(crate) fn index(at: usize) -> u32 {
 /// name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
-    /// The first scope of each name, and the meaning of the name in this scope plus one.
+    /// For each name, the first scope in which it has a meaning, and this meaning plus one, so that it
+    /// is never 0.
     first: Vec<(u32, Option<NonZeroU32>)>,
     more: HashMap<(u32, NameId), u32>,
 }

@@ -247,7 +247,7 @@ impl Parser<'_> {
         let span = suffix.span().to(number.span());
         let sign = &self.text_at(suffix.span())[..1];
         let times = super::integer(self.text_at(number.span())).unwrap_or(i64::MAX);
-        let message = "a suffix is not a sum: no number may follow it";
+        let message = "a suffix consists only of signs, so no number may follow it";
         let diagnostic = Diagnostic::new(Code::BinarySuffix, span, message);
         let diagnostic = match usize::try_from(times) {
             Ok(times @ 1..=31) => {

@@ -52,7 +52,7 @@ fn a_fix_is_suggested_for_a_suffix_written_as_a_sum() {
     assert_eq!(
         shown(text),
         "\
-error[E017]: a suffix is not a sum: no number may follow it
+error[E017]: a suffix consists only of signs, so no number may follow it
  --> run.dud:2:9
   |
 2 | x = f8[N-2]

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `\"` `\\` `\/` | itself |
 //! | `\b` `\f` `\n` `\r` `\t` | U+0008, U+000C, U+000A, U+000D, U+0009 |
-//! | `\uXXXX` | a character of the basic plane |
-//! | `\uD800` to `\uDBFF`, `\uDC00` to `\uDFFF` | as a pair, a character of another plane; alone, invalid |
+//! | `\uXXXX` | a character up to U+FFFF, except surrogates |
+//! | `\uD800` to `\uDBFF`, `\uDC00` to `\uDFFF` | a pair of surrogates encodes a character beyond U+FFFF; a lone surrogate is invalid |
 //!
 //! A string may contain a file of hundreds of megabytes with an escape in every line. Blocks that
 //! contain only two-character escapes are therefore scanned and decoded as a whole, and simple

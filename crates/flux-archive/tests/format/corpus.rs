@@ -1,5 +1,5 @@
-//! Archives with which the C implementation of Flux was tested. This crate accepts exactly the
-//! archives that Flux extracts, except for the listed cases.
+//! Archives that were also extracted by the C implementation of Flux. This crate must accept exactly
+//! those that Flux extracts, except for the cases listed below.
 
 use std::collections::BTreeMap;
 

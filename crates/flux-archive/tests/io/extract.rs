@@ -124,7 +124,7 @@ fn large_files_extracted_from_their_source_equal_those_extracted_from_memory() {
 }
 
 #[test]
-fn limits_apply_to_an_archive_extracted_from_its_source() {
+fn limits_apply_when_a_located_archive_is_extracted() {
     let json: &[u8] = br#"[{"path":"f","mode":33188,"encoding":"utf-8","data":"abc","size":3}]"#;
     let located = OpenOptions::new().locate(&json).unwrap().unwrap();
     for (limits, is_enough) in [

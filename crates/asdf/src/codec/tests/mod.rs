@@ -256,7 +256,7 @@ fn the_data_of_a_zlib_stream_truncated_in_its_checksum_is_only_returned_when_sal
 }
 
 #[test]
-fn gzip_or_raw_deflate_data_with_the_code_zlib_is_named_in_the_error() {
+fn the_error_names_the_actual_format_of_gzip_or_raw_deflate_data_labelled_as_zlib() {
     let data = sample(1000);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gzip.write_all(&data).unwrap();

@@ -122,8 +122,8 @@ pub(super) fn find_blocks(
             for (found, gap) in gaps {
                 let gap = count(gap, "byte");
                 let message = format!(
-                    "the block begins {gap} after the end of the chain of blocks, so normal \
-                     reading does not find it"
+                    "normal reading does not find this block, because it begins {gap} after the \
+                     offset at which it was expected"
                 );
                 reader.reports.report(Code::Salvaged, found, message);
             }

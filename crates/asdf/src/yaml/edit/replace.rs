@@ -48,8 +48,8 @@ pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
     Splices::one(slot.after..end, new)
 }
 
-/// Returns the comment on the first line of the text between an indicator and its value, or in the
-/// header of a block scalar.
+/// Returns the comment on the first line of `gap`, which is either the text between an indicator and
+/// its value, or the header of a block scalar.
 fn comment_in(gap: &str) -> Option<&str> {
     let line = gap.get(..line_end(gap, 0))?;
     let at = line.find('#')?;

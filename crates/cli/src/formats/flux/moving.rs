@@ -49,7 +49,7 @@ pub(super) fn pack(command: &Pack, output: Output) -> Result<Verdict, Failure> {
     let mut source = Source::open(&command.one)?;
     if let Some(most) = command.max_size {
         let most = bytes(most, "--max-size", output);
-        let limits = Limits::default();
+        let limits = Limits::default().max_file_size(most).max_total_size(most);
         source.options = source.options.limits(limits.max_materialized_bytes(most));
     }
     let total = {
