@@ -116,14 +116,19 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
                 }
             })
         }
-        &Command::Get { ref request, no_verify, ref stated } => {
-            match probe::format(&request.file, stated.format)? {
+        &Command::Get { ref request, no_verify, ref instance, ref stated } => {
+            let format = probe::format(&request.file, stated.format)?;
+            if instance.is_given() && format != Format::Dudley {
+                let message = "expected a Dudley file, because no other format has instances";
+                return Err(Failure::other("--instance", message));
+            }
+            match format {
                 Format::Asdf => of_asdf::get(request, no_verify, &asdf::Reading::default(), output),
                 Format::Bloscpack => {
                     let reading = bloscpack::Reading { no_verify, ..Default::default() };
                     of_bloscpack::get(request, reading, output)
                 }
-                Format::Dudley => of_dudley::get(request, output),
+                Format::Dudley => of_dudley::get(request, instance, output),
                 Format::Flux => of_flux::get(request, output),
             }
         }

@@ -224,7 +224,18 @@ pub(crate) struct Get {
     #[command(flatten)]
     pub(crate) described: Described,
     #[command(flatten)]
+    pub(crate) instance: Instance,
+    #[command(flatten)]
     pub(crate) array: ArrayOutput,
+}
+
+/// The struct instance to read from.
+#[derive(Debug, Args)]
+pub(crate) struct Instance {
+    /// Read only this instance of a Dudley struct, counted from 0: `--instance 2` of /item.member is
+    /// /item[2].member
+    #[arg(long = "instance", value_name = "N")]
+    number: Option<u64>,
 }
 
 #[derive(Debug, Args)]
@@ -454,9 +465,28 @@ impl Get {
     pub(crate) fn request(&self) -> GetRequest {
         GetRequest {
             file: self.data.clone(),
-            pointer: Some(self.path.clone()),
+            pointer: Some(self.instance.path(&self.path)),
             array: self.array.clone(),
         }
+    }
+}
+
+impl Instance {
+    /// Returns `true` if an instance is given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.number.is_some()
+    }
+
+    /// Returns the path to the item, or to the member of an item, in the given instance.
+    pub(crate) fn path(&self, path: &str) -> String {
+        let Some(number) = self.number else { return path.to_owned() };
+        let mut is_quoted = false;
+        let member = path.find(|character| {
+            is_quoted ^= character == '"';
+            character == '.' && !is_quoted
+        });
+        let (item, member) = path.split_at(member.unwrap_or(path.len()));
+        format!("{item}[{number}]{member}")
     }
 }
 

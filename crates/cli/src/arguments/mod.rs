@@ -107,6 +107,8 @@ pub(crate) enum Command {
         #[arg(long)]
         no_verify: bool,
         #[command(flatten)]
+        instance: dudley::Instance,
+        #[command(flatten)]
         stated: Stated,
     },
     /// Files of the Advanced Scientific Data Format

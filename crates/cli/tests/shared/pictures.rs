@@ -110,6 +110,28 @@ fn arrays_of_every_format_can_be_drawn() {
 }
 
 #[test]
+fn the_instance_of_a_dudley_struct_to_draw_can_be_given_as_an_option() {
+    let folder = ramp();
+    folder.write("x.dud", "p = { name = S1  \"a.b\" = u1[2, 2] }[3]\n");
+    let pixels: Vec<u8> = (0..12).map(|pixel| 20 * pixel).collect();
+    folder.write("a.npy", [npy_header("|u1", &[3, 2, 2]), pixels].concat());
+    let new = ["dudley", "new", "x.native", "--layout", "x.dud", "-q", "--set", "/p.\"a.b\"=a.npy"];
+    folder.done(&new);
+    let drawn = |arguments: &[&str]| {
+        folder.done(&[arguments, &["--range", "0,255", "--png", "-"]].concat()).stdout
+    };
+    let by_path = drawn(&["get", "x.native", "/p[1].\"a.b\""]);
+    assert_eq!(decoded(&by_path).1, [80, 100, 120, 140].map(|grey| [grey, grey, grey, 255]));
+    for command in [&["get"][..], &["dudley", "get"]] {
+        let by_option = [command, &["x.native", "/p.\"a.b\"", "--instance", "1"]].concat();
+        assert_eq!(drawn(&by_option), by_path, "{command:?}");
+    }
+    let rejected = folder.run(&["get", "x.asdf", "/x", "--instance", "1"]);
+    assert_eq!(status(&rejected), 2);
+    assert!(stderr(&rejected).contains("no other format has instances"), "{rejected:?}");
+}
+
+#[test]
 fn arrays_that_cannot_be_drawn_are_rejected_with_the_reason() {
     let folder = Folder::new();
     let rejected = |datatype: &str, shape: &[u64], bytes: &[u8], option: &[&str]| {

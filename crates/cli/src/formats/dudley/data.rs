@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{parse, values};
 use crate::Verdict;
 use crate::arguments::GetRequest;
-use crate::arguments::dudley::{Described, Dump, ExtractLayout, Order};
+use crate::arguments::dudley::{Described, Dump, ExtractLayout, Instance, Order};
 use crate::failure::{Failure, name};
 use crate::input;
 use crate::output::file::{self as output_file, is_standard};
@@ -123,11 +123,15 @@ fn described_by(
 }
 
 /// Prints or extracts the data at a path. Without a path, prints all rows.
-pub(crate) fn get(request: &GetRequest, output: Output) -> Result<Verdict, Failure> {
+pub(crate) fn get(
+    request: &GetRequest,
+    instance: &Instance,
+    output: Output,
+) -> Result<Verdict, Failure> {
     let Some(pointer) = &request.pointer else {
         return dump(&Dump::of(&request.file), output);
     };
-    get_from(request, pointer, &Described::default(), output)
+    get_from(request, &instance.path(pointer), &Described::default(), output)
 }
 
 pub(super) fn get_from(

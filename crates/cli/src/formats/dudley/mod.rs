@@ -42,7 +42,9 @@ pub(crate) fn run(command: &arguments::Dudley, output: Output) -> Result<Verdict
         DudleyCommand::Tree { layout } => tree::tree(layout, output),
         DudleyCommand::Resolve(command) => resolve::resolve(command, output),
         DudleyCommand::Get(command) => {
-            data::get_from(&command.request(), &command.path, &command.described, output)
+            let request = command.request();
+            let path = request.pointer.as_deref().unwrap_or(&command.path);
+            data::get_from(&request, path, &command.described, output)
         }
         DudleyCommand::New(command) => create::new(command, output),
         DudleyCommand::Put(command) => create::put(command, output),
