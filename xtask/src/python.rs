@@ -81,7 +81,7 @@ struct Format {
 
 /// A step of an interoperability run. All steps of a format work in the same folder.
 enum Step {
-    /// A Python script, which is called with the folder.
+    /// A Python script, which is run with the folder as its argument.
     Script(&'static str),
     /// Tests in a test binary: the name of the binary, which must be unique among the crates, and a
     /// filter for the test names. `SCIBIN_INTEROP` contains the path of the folder.

@@ -21,7 +21,7 @@ struct Target {
 pub(crate) const LIBRARIES: &[&str] =
     &["scibin-binio", "scibin-asdf", "scibin-bloscpack", "scibin-dudley", "scibin-flux-archive"];
 
-/// The libraries, and the program with the features of its releases.
+/// The libraries and the program.
 const ALL: &[&str] = &[
     "scibin",
     "scibin-binio",

@@ -91,7 +91,7 @@ impl OpenOptions {
         order: ChunkOrder;
         /// Sets limits on the memory, decoded data and chunks that a file may require.
         ///
-        /// `max_decoded` (default here: 16 GiB) limits the data that one call decodes to memory, but not the data that
+        /// `max_decoded` (default here: 16 GiB) limits the data that one call decodes into memory, but not the data that
         /// it writes elsewhere. `max_alloc` limits each buffer, such as a chunk, and `max_items` the number of chunks.
         limits: Limits;
         /// Sets the maximum length of the metadata text in bytes. Default: 16 MiB.

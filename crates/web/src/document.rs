@@ -28,7 +28,7 @@ pub(crate) trait Format {
     /// Returns a range of the children of the node at a pointer.
     fn children(&self, pointer: &str, range: Range<usize>) -> Result<Vec<Value>>;
 
-    /// Returns at most `max` nodes for whose key or value `is_wanted` returns `true`.
+    /// Returns the first nodes whose key or value satisfies `is_wanted`, at most `max` of them.
     fn search(&self, is_wanted: &dyn Fn(&str) -> bool, max: usize) -> Result<Vec<Value>>;
 
     /// Writes the node at a pointer as text. Most containers are written as JSON.

@@ -163,7 +163,7 @@ impl<'a> BlockStream<'a> {
         Ok(len > 0)
     }
 
-    /// Returns `true` if the stream ends at `at` with the CRC of all blocks.
+    /// Returns `true` if the end mark at bit `at` is followed by the combined CRC of all decoded blocks.
     fn is_end(&mut self, at: usize) -> Result<bool, Failure> {
         while self.stored.len() * 8 < at + END_LEN {
             if !self.read()? {

@@ -42,8 +42,8 @@ binio::codes! {
         MissingYamlDirective = "MissingYamlDirective": Warning;
         /// The tree does not end with a line `...`.
         MissingDocumentEnd = "MissingDocumentEnd": Error;
-        /// The `...` line at the end of the tree does not end with a line feed, but with a lone
-        /// carriage return or at a block magic.
+        /// The `...` line at the end of the tree ends with a lone carriage return, or is directly
+        /// followed by a block magic, instead of a line feed.
         DocumentEndForm = "DocumentEndForm": Warning;
         /// A block magic in the padding after the tree at which no plausible block begins.
         FalseMagic = "FalseMagic": Note;

@@ -1,4 +1,4 @@
-//! Changing an existing file in place, under a journal.
+//! Changing an existing file in place, protected by a journal.
 //!
 //! While the journal exists, readers that use this crate reconstruct the old content from it. If
 //! the change is interrupted, the next program that uses this crate to open the file for writing

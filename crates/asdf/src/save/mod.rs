@@ -8,7 +8,7 @@
 //!
 //! New, edited and repaired files are written from a plan: a list of the parts of the file, such as bytes,
 //! ranges to copy from the existing file, the tree, blocks to encode, and the index. The plan is written either
-//! to a new file or, under a journal, to the existing one.
+//! to a new file or, protected by a journal, to the existing one.
 //!
 //! The tree refers to blocks by number and contains no offsets, so it is written first. The sizes and the
 //! checksum of a block are added to its header after its data has been written. Only a few pieces of the data

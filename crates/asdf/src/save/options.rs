@@ -149,7 +149,7 @@ impl EditOptions {
     }
 
     binio::setters! {
-        /// Sets whether to change the existing file, under a journal, instead of replacing it with a new one.
+        /// Sets whether to change the existing file, protected by a journal, instead of replacing it with a new one.
         /// This is meant for files too large to copy. Other programs may read the file while it is being
         /// changed. The tree has to fit into the space before the first block, and the space of removed blocks
         /// is not freed. Default: `false`.

@@ -147,7 +147,7 @@ fn numbers_and_dates_are_written_in_the_notation_of_yaml_1_1() {
 }
 
 #[test]
-fn collections_of_scalars_are_written_in_brackets_and_other_collections_on_lines() {
+fn collections_of_scalars_are_written_in_flow_style_and_all_others_in_block_style() {
     let inner: Mapping = [("p", 1), ("q", 2)].into_iter().collect();
     let list: Value = vec![Value::from(inner), vec![1, 2].into(), Value::Null].into();
     let root: Mapping = [("empty", Mapping::new().into()), ("list", list)].into_iter().collect();

@@ -161,8 +161,8 @@ impl<I: Iterator, T: Default> Queue<I, T> {
         if state.is_taking { None } else { state.next_result() }
     }
 
-    /// Accepts the memory of a result that was taken, or the error from taking it. Returns the next
-    /// result to take, or `None` if it is not available.
+    /// Called after a result was taken. Keeps the memory of the result for reuse, or stores the error.
+    /// Returns the next result to take, or `None` if it is not ready or there was an error.
     fn give_back(&self, outcome: Result<T>) -> Option<T> {
         let mut state = lock(&self.state);
         state.is_taking = false;

@@ -121,7 +121,8 @@ impl Chain<'_> {
         }
     }
 
-    /// Returns chunks whose order contradicts the order of the offsets, in the order that the caller chose.
+    /// Resolves a conflict between the order of the offsets and the order of the chunks in the file. Returns the
+    /// chunks in the order set by [`ChunkOrder`], and adds a diagnostic. Fails if the order is `Unambiguous`.
     fn ordered(
         &self,
         mut chunks: Vec<ChunkEntry>,
@@ -398,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spare_offset_with_a_value_is_a_diagnostic() {
+    fn a_spare_offset_with_a_value_is_reported() {
         let reader = strict(&with_offset(3, 7)).unwrap();
         assert_eq!(codes(&reader), [Code::SpareOffset]);
         assert_eq!(reader.diagnostics()[0].place.offset, Some(32 + 24));

@@ -245,7 +245,7 @@ fn types_whose_size_doubles_resolve_quickly_even_if_sizes_depend_on_the_stream()
 }
 
 #[test]
-fn types_that_are_used_with_different_values_at_each_level_exceed_a_limit() {
+fn nested_types_with_different_parameter_values_at_each_level_exceed_the_step_limit() {
     let names: String = (0..40).map(|n| format!("N{n},")).collect();
     let mut text = format!("t0 {{ x = f8[{names}1] }}\n");
     for level in 0..40 {

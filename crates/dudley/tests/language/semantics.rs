@@ -35,7 +35,7 @@ fn a_name_refers_to_the_nearest_parameter_declared_before_it() {
 }
 
 #[test]
-fn equal_declarations_have_equal_data_and_other_declarations_do_not() {
+fn arrays_are_equal_only_if_their_type_shape_placement_and_filter_are_equal() {
     let layout = parse(
         "a = f8[3] b = f8[3] c = f8[3] @ 800 d = f8[3, 2] e = f8[3] -> gzip f = f8[3] g = f8 [3] h = <f8[3]
          i = f4[3] l [f8[3], f8[3], [f8[3]]] j = f8[3] ## m\n k = f8[3]",

@@ -20,7 +20,7 @@ pub enum Method {
     Unchanged,
     /// A single write within one page of the file.
     Patched,
-    /// The existing file was changed in place, under a journal.
+    /// The existing file was changed in place, protected by a journal.
     InPlace,
     /// A new file replaced the existing one or was written elsewhere.
     NewFile,

@@ -118,8 +118,8 @@ fn open(path: &Path, array: Option<&ArrayInfo>) -> Result<Span<FileSource>, Fail
     Span::new(source, range).map_err(|error| fail(error.into()))
 }
 
-/// Returns the failure for an error about a file. Rows that do not match the array do not count as
-/// bad data, because the file itself is valid.
+/// Converts an error in the input file `path` to a failure. If the rows do not match the array, this
+/// does not count as bad data, because the input file itself is valid.
 fn mismatch(path: &Path, error: bloscpack::Error) -> Failure {
     match error.kind() {
         ErrorKind::ShapeMismatch(_) => Failure::other(path.display(), error.to_string()),
