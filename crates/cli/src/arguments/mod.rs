@@ -6,6 +6,7 @@ pub(crate) mod blpk;
 pub(crate) mod dudley;
 pub(crate) mod flux;
 pub(crate) mod picture;
+pub(crate) mod size;
 
 use std::path::PathBuf;
 

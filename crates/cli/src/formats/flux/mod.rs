@@ -30,7 +30,8 @@ use flux_archive::{Archive, ErrorKind, Failure as Failed, Writer};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::arguments::flux::{self as arguments, FluxCommand, Size};
+use crate::arguments::flux::{self as arguments, FluxCommand};
+use crate::arguments::size::Size;
 use crate::failure::Failure;
 use crate::hint;
 use crate::output::file::is_standard;
