@@ -28,7 +28,7 @@ use super::stream::{FillOutcome, Input, SliceStream, Stream, StreamState};
 
 /// Streams with fewer stored bytes are decoded by a single decoder. They rarely have more than one block.
 pub(super) const MIN_STORED: u64 = if cfg!(test) { 1 } else { 256 << 10 };
-/// Maximum number of stored bytes of a block. Even random data takes fewer.
+/// Maximum stored size of a block in bytes. Even incompressible data is smaller.
 const MAX_STORED: usize = 2 << 20;
 /// Maximum number of data bytes of a block. Longer blocks, which contain long runs of the same byte, are left to
 /// the single decoder, which needs little memory.
