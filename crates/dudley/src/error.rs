@@ -198,7 +198,7 @@ pub enum ErrorKind {
         /// The path of the item.
         path: String,
     },
-    /// A compiled layout was not made from the current text of the layout.
+    /// A compiled layout was not compiled from the current text of the layout.
     Stale {
         /// The name of the compiled layout.
         compiled: String,
@@ -334,7 +334,7 @@ impl fmt::Display for ErrorKind {
             }
             Self::Pattern { pattern } => write!(
                 f,
-                "`{pattern}` is not a pattern of file names: expected one `{{}}` or `{{:05}}` for the number"
+                "`{pattern}` is not a file name pattern: expected one placeholder for the number, such as `{{}}` or `{{:05}}`"
             ),
             Self::OutsideFolder { pattern } => {
                 write!(f, "the file name pattern `{pattern}` leads out of its folder")

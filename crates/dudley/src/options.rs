@@ -21,16 +21,16 @@ binio::limits! {
         max_dims: u32 = 255;
         /// Maximum number of free names in a struct type. Default: 255.
         max_free_names: u32 = 255;
-        /// Maximum number of bindings in a layout. Each use of a type binds each of its free names,
-        /// but bindings that equal those of the previous use are shared and count once. Default: 16
-        /// million.
+        /// Maximum number of bindings in a layout. Each use of a type binds each of its free names.
+        /// Bindings that equal those of the previous use of the type are shared, and count only
+        /// once. Default: 16 million.
         max_bindings: u32 = 1 << 24;
         /// Maximum number of struct fields that are visited or listed when addresses are computed. Default: 268
         /// million. Computing an address table never visits more than 4 million fields, plus 16 for each byte
         /// of the stream.
         max_steps: u32 = 1 << 28;
-        /// Maximum number of errors to collect, and maximum number of warnings and notes together. Default:
-        /// 100.
+        /// Maximum number of errors to collect, and also the maximum number of warnings and notes
+        /// together. Default: 100.
         max_diagnostics: u32 = 100;
     }
 }
@@ -107,8 +107,9 @@ impl ParseOptions {
         self
     }
 
-    /// Removes silenced diagnostics, and turns denied ones into errors. Parsing does this automatically, but
-    /// the [diagnostics of addresses](crate::Resolver::diagnose) must be passed to this method.
+    /// Removes silenced diagnostics, and turns denied diagnostics into errors. Parsing applies
+    /// these options automatically, but the [diagnostics of addresses](crate::Resolver::diagnose)
+    /// must be passed to this method.
     #[must_use]
     pub fn judge(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
         found.retain_mut(|diagnostic| match self.severity(diagnostic.code) {

@@ -3,7 +3,7 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | `8d 3c 42 44 0d 0a 1a 0a` (`<`) or `8d 3e 42 44 0d 0a 1a 0a` (`>`) |
-//! | 8 | 8 | address of the layout, an integer in the byte order above; 0 if the layout is not in this file |
+//! | 8 | 8 | address of the layout, in the byte order given by the signature; 0 if the layout is not in this file |
 //! | 16 | | data |
 //!
 //! Like the signature of a PNG file, this signature reveals a transfer in text mode, which clears
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_negative_or_below_16_is_rejected() {
+    fn a_layout_address_that_is_negative_or_from_1_to_15_is_rejected() {
         for address in [-1, 1, 15, i64::MIN] {
             let mut bytes = Signature { order: Order::Little, layout_address: 0 }.to_bytes();
             bytes[8..].copy_from_slice(&address.to_le_bytes());

@@ -21,7 +21,7 @@ impl Span {
         self.end.saturating_sub(self.start) as usize
     }
 
-    /// Returns the range from the start of this range to the end of another.
+    /// Returns the range from the start of this range to the end of the range `end`.
     pub(crate) fn to(self, end: Self) -> Self {
         Self { start: self.start, end: end.end.max(self.start) }
     }

@@ -11,16 +11,17 @@ use crate::layout::{Binding, ItemId, NameId, ParamId, Run, Scope, TypeId};
 use crate::source::Span;
 
 /// Maximum number of dicts and lists to examine when looking up parameters, in addition to
-/// `LOOK_UPS_PER_BYTE` for each byte of the text. Even a one-letter dimension takes two bytes with
-/// its comma, which allows 128 enclosing dicts, the default nesting limit.
+/// `LOOK_UPS_PER_BYTE` for each byte of the text. A one-letter dimension takes two bytes with its
+/// comma, so it can always be looked up in 128 enclosing dicts, the default nesting limit.
 const LOOK_UPS: usize = 1 << 22;
 const LOOK_UPS_PER_BYTE: usize = 64;
 
 /// The most recent bindings of the free names of each type, and the work done to find parameters.
 #[derive(Default)]
 pub(super) struct Bound {
-    /// The bindings from the last use of each type. If the type was used in a dict, the bindings
-    /// are stored with the dict and the number of parameters that were declared at that time.
+    /// The bindings from the last use of each type. If the type was used in a dict, and all of its
+    /// free names were bound, the dict and the number of parameters declared until then are stored
+    /// as well.
     last_bindings: HashMap<TypeId, (Run, Option<(ItemId, usize)>)>,
     /// The number of dicts and lists examined for parameters so far.
     looked_at: usize,
@@ -59,7 +60,7 @@ impl Checker<'_> {
         Some(Binding::Free(index(number)))
     }
 
-    /// Binds the free names of a type that is used here. Returns the run of bindings.
+    /// Binds the free names of a type at its current use, and returns the bindings as a run.
     pub(super) fn bind(&mut self, id: TypeId, span: Span) -> Run {
         let used = self.layout.types[id.index()];
         if let Some(open) = self.structs.open.last_mut() {
@@ -113,8 +114,8 @@ impl Checker<'_> {
         run
     }
 
-    /// Returns the bindings from index `start` on as a run. If they equal the bindings from the
-    /// last use of the type, removes them and returns the earlier run instead.
+    /// Returns the bindings at and after index `start` as a run. If they equal the bindings from
+    /// the last use of the type, removes them and returns the earlier run instead.
     fn share_bindings(&mut self, id: TypeId, start: usize) -> Run {
         let bindings = &mut self.layout.bindings;
         if let Some(&(last, _)) = self.bound.last_bindings.get(&id) {

@@ -99,8 +99,8 @@ impl Checker<'_> {
         });
     }
 
-    /// Returns the attributes in a comment. If one of them is not valid, reports it, and ignores
-    /// the rest of the comment.
+    /// Returns the attributes in a comment. Reports the first invalid attribute, and ignores the
+    /// rest of the comment after it.
     fn attributes(&mut self, comment: &Comment, text: &str) -> Vec<Attribute> {
         let (attributes, error) = attributes::parse(&text[2..]);
         if let Some(offset) = error {
@@ -118,8 +118,8 @@ impl Checker<'_> {
         attributes
     }
 
-    /// If several attributes of a subject have the same name, keeps only the last one, and reports
-    /// the others.
+    /// Reports repeated attributes. If a subject has several attributes with the same name, keeps
+    /// only the last of them.
     fn drop_repeated_attributes(&mut self, mut attributes: Vec<(Subject, Attribute, Span)>) {
         attributes.sort_by_key(|attribute| attribute.0);
         let repeated = repeated(&attributes);
@@ -142,9 +142,10 @@ impl Checker<'_> {
     }
 }
 
-/// If a documentation comment seems to describe the next item, although it belongs to the preceding
-/// item, returns the span of the next item's name. Such a comment is alone on its line and follows
-/// a line of code without a comment, and the next item begins in the same column on the next line.
+/// Returns the span of the next item's name if a documentation comment seems to describe the next
+/// item, although it belongs to the preceding item. This is the case if the comment is alone on its
+/// line and follows a line of code without a comment, and if the next item begins in the same
+/// column on the next line.
 fn item_after(text: &str, comment: &Comment) -> Option<Span> {
     let (before, mut after) = text.split_at(comment.start as usize);
     let (before, indent) = before.rsplit_once(['\n', '\r'])?;

@@ -15,7 +15,7 @@ impl<'a> Cursor<'a> {
         Self { text, nodes, at: 0 }
     }
 
-    /// Returns all nodes.
+    /// Returns all nodes of the tree.
     pub(super) fn nodes(&self) -> &'a [Node] {
         self.nodes
     }

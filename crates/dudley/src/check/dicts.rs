@@ -65,8 +65,8 @@ impl Checker<'_> {
         self.layout.summary = Some(Summary { struct_type, declarations });
     }
 
-    /// Checks the items up to the end of the layout or, if a dict is a list element, up to the end
-    /// of this dict. Includes the items of nested dicts.
+    /// Checks items, including the items of nested dicts, up to the end of the layout or, inside a
+    /// list element, up to the end of the element.
     pub(super) fn check_items(&mut self) {
         while let Some(node) = self.cursor.next() {
             match node.kind {
@@ -177,7 +177,7 @@ impl Checker<'_> {
                 let what = self.layout.what(before);
                 Diagnostic::new(Code::Redeclared, span, format!("`{text}` is declared twice"))
                     .label("declared again here")
-                    .label_at(first, format!("first here, as {what}"))
+                    .label_at(first, format!("first declared here, as {what}"))
                     .help("names are unique in a dict; `name/` and `name [` reopen dicts and lists")
             });
         }
@@ -309,8 +309,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the last element of a list, which an extension repeats. Reports an error if there is
-    /// no such list, or if its last element is not data.
+    /// Returns the last element of a list, for an extension that repeats it. Reports an error if
+    /// the list does not exist or is empty, or if its last element is a dict or a list.
     fn last_data(&mut self, list: Option<ItemId>, name: NameId, span: Span) -> Option<Data> {
         let body = list.map(|list| self.layout.items[list.index()].body);
         let problem = match body {
@@ -401,8 +401,8 @@ impl Layout {
         }
     }
 
-    /// Sets the children of each dict and list by a counting sort of the items by parent. Children
-    /// remain in order of declaration.
+    /// Determines the children of each dict and list with a counting sort of the items by parent.
+    /// Children remain in order of declaration.
     pub(super) fn number_children(&mut self) {
         let mut next = Vec::new();
         reserve(&mut next, self.items.len());

@@ -34,7 +34,7 @@ use crate::options::ParseOptions;
 use crate::source::Source;
 use crate::text::Tree;
 
-/// Parses and checks a source. Returns its layout, or the diagnostics if any of them is an error.
+/// Parses and checks a source. Returns its layout or, if there are errors, all diagnostics.
 pub(crate) fn check(source: &Arc<Source>, options: &ParseOptions) -> Result<Layout, Diagnostics> {
     let tree = Tree::parse(source.text(), &options.limits);
     let mut checker = Checker {
@@ -89,9 +89,11 @@ struct Checker<'a> {
 #[derive(Clone, Copy)]
 struct OpenDict {
     id: ItemId,
-    /// The dict that `/` returns to: the root or, within a dict that is a list element, this dict.
+    /// The dict that `/` returns to: the root or, inside a list element, the dict that is the
+    /// element.
     top: ItemId,
-    /// The number of dicts and lists that enclose the items of this dict.
+    /// The nesting depth of the items in the open dict: the number of dicts and lists that enclose
+    /// them.
     depth: u32,
     /// Whether the items being declared are in the summary block.
     in_summary: bool,

@@ -59,7 +59,7 @@ impl<'a> Checker<'a> {
         self.report.warn(Code::NonAsciiName, || {
             let name = self.cursor.text_at(span);
             Diagnostic::new(Code::NonAsciiName, span, "an unquoted name with non-ASCII letters")
-                .help("other readers may expect it in quotes")
+                .help("other readers may require quotes around the name")
                 .fix(span, format!("\"{name}\""))
         });
     }

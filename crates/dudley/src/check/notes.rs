@@ -74,9 +74,10 @@ impl Checker<'_> {
         });
     }
 
-    /// Reports a layout that seems to be written in the 2026 version of the language, in which `N = i4` is a
-    /// parameter and `x : i4` is data. Such a layout has stored parameters that no shape uses, and scalar
-    /// integers whose names begin with a capital and have no lower-case letters.
+    /// Reports a layout that seems to be written in the 2026 version of the language, in which
+    /// `N = i4` is a parameter and `x : i4` is data. This is assumed if there are stored parameters
+    /// but no shape uses any of them, and if the name of a scalar integer begins with a capital and
+    /// has no lower-case letters.
     fn find_swapped_dialect(&mut self) {
         let layout = &self.layout;
         let begin = layout.summary.map_or(0, |summary| summary.declarations);

@@ -21,7 +21,7 @@ impl Checker<'_> {
             self.report.warn(Code::DataAsParam, || {
                 let text = short(self.layout.names.text(name));
                 let message = format!(
-                    "`{text}` is not a scalar integer: it is read as data, not as a parameter"
+                    "`{text}` is not a scalar integer, so it is read as data, not as a parameter"
                 );
                 Diagnostic::new(Code::DataAsParam, span, message)
                     .label("a parameter is a scalar integer")
@@ -154,7 +154,7 @@ impl Checker<'_> {
                     let message = format!("parameter `{text}` is declared twice");
                     Diagnostic::new(Code::ParamRedeclared, span, message)
                         .label("declared again here")
-                        .label_at(self.layout.spans.params[before as usize], "first here")
+                        .label_at(self.layout.spans.params[before as usize], "first declared here")
                 });
             }
         }
@@ -207,7 +207,7 @@ impl Checker<'_> {
             let text = short(self.layout.names.text(name));
             let message = format!("this type needs a parameter `{text}`, which is not in scope");
             let diagnostic = Diagnostic::new(Code::ParamNotInScope, span, message)
-                .label("no such parameter is in scope where the type is used")
+                .label("the parameter must be in scope where the type is used")
                 .label_at(place, "this name is bound where the type is used");
             self.layout.explain_scope(diagnostic, name)
         });

@@ -33,7 +33,7 @@ impl Source {
     ///
     /// Fails with [`Layout`](crate::ErrorKind::Layout) with the code
     /// [`IllegalCharacter`](Code::IllegalCharacter) if the first byte is 8d, as in a native binary
-    /// file, and with the code [`BeyondLimit`](Code::BeyondLimit) if there are 2 GiB or more.
+    /// file, and with the code [`BeyondLimit`](Code::BeyondLimit) if the layout has 2 GiB or more.
     pub fn decode<'b>(bytes: impl Into<Cow<'b, [u8]>>) -> Result<Self, Error> {
         Self::decode_as(None, bytes.into())
     }

@@ -19,15 +19,15 @@ impl<'a> Report<'a> {
         Self { options, errors: Vec::new(), others: Vec::new(), is_muted: false }
     }
 
-    /// Reports an error, unless the limit is reached or reports are muted.
+    /// Reports an error, unless the limit is reached or diagnostics are muted.
     pub(super) fn error(&mut self, diagnostic: impl FnOnce() -> Diagnostic) {
         if !self.is_muted && self.errors.len() < self.limit().max(1) {
             self.errors.push(diagnostic());
         }
     }
 
-    /// Reports a warning or note, unless the limit is reached, reports are muted or the code is silenced. If
-    /// the code is denied, reports an error.
+    /// Reports a warning or note, unless the limit is reached, diagnostics are muted or the code is
+    /// silenced. If the code is denied, reports an error.
     pub(super) fn warn(&mut self, code: Code, diagnostic: impl FnOnce() -> Diagnostic) {
         match self.options.severity(code) {
             Some(Severity::Error) => {

@@ -27,10 +27,10 @@ pub(super) struct Structs {
     pub(super) open: Vec<OpenStruct>,
     pub(super) fields: Vec<Field>,
     pub(super) free: Vec<(NameId, Span)>,
-    /// For each name, by its number, the last closed struct that has a member with this name.
+    /// For each name number, the last closed struct that has a member with the name.
     member_of: Vec<TypeId>,
-    /// For each name, by its number, the last struct in which the name is free, and its index among
-    /// the free names of that struct.
+    /// For each name number, the last struct in which the name is free, and its index among the
+    /// free names of that struct.
     pub(super) free_in: Vec<(TypeId, u32)>,
 }
 
@@ -46,7 +46,7 @@ impl Checker<'_> {
                     format!("type `{text}` is defined twice"),
                 )
                 .label("defined again here")
-                .label_at(self.layout.spans.types[before as usize], "first here")
+                .label_at(self.layout.spans.types[before as usize], "first defined here")
                 .help("types are global, regardless of the dict in which they are defined")
             });
         }
@@ -190,7 +190,7 @@ impl Checker<'_> {
             let again = Diagnostic::new(Code::Redeclared, spans[member.index()], message);
             let again = again.label("declared again here");
             match self.layout.first_member(fields, name) {
-                Some(first) => again.label_at(spans[first.index()], "first here"),
+                Some(first) => again.label_at(spans[first.index()], "first declared here"),
                 None => again,
             }
         });

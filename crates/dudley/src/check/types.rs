@@ -61,8 +61,10 @@ impl Checker<'_> {
             return Some(Datatype::Primitive(primitive, self.order(mark)));
         }
         self.report.error(|| {
-            let message =
-                format!("`{}` is not a primitive type: it cannot have a byte order", short(&text));
+            let message = format!(
+                "`{}` is not a primitive type, so it cannot have a byte order",
+                short(&text)
+            );
             Diagnostic::new(Code::MarkedType, mark.to(name), message)
                 .help("the members of a struct have their own byte orders")
         });

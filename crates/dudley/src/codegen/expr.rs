@@ -11,7 +11,8 @@ use crate::place::scope::{Result, Trouble};
 /// Maximum number of products in a sum. A longer sum is replaced by a term.
 const MAX_PRODUCTS: usize = 12;
 
-/// Maximum number of terms that one function computes. A term that needs more gets its own function.
+/// Maximum number of terms that one function computes. A term that needs more terms gets its own
+/// function.
 const MAX_TERMS: u32 = 24;
 
 /// Maximum number of nested `Place` terms to examine when deriving the alignment of a sum.
@@ -29,7 +30,7 @@ pub(super) enum Factor {
     Term(u32),
 }
 
-/// A constant plus products, each of which consists of sorted factors and a number.
+/// A constant plus products. Each product consists of sorted factors and a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Sum {
     pub(super) constant: u64,

@@ -2,8 +2,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `expr` | sums of products of dimensions, and terms such as sums that are rounded up |
-//! | `sums` | arithmetic with such sums, for the walk in `place` |
+//! | `expr` | sums of products of dimensions, and terms, such as rounded-up sums |
+//! | `sums` | arithmetic with sums of products, for the walk in `place` |
 //! | `print` | printing the functions in a language |
 //!
 //! Everything that does not depend on parameter values is computed in advance, so the functions of
@@ -32,7 +32,8 @@ use expr::Sum;
 use print::Printer;
 use sums::Sums;
 
-/// Maximum number of struct members that get functions, because nested types may have far too many members.
+/// Maximum number of struct members for which functions are generated. Nested types may have far
+/// too many members.
 const MAX_MEMBERS: usize = 100_000;
 
 /// The language of the generated code.
@@ -126,7 +127,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     }
 }
 
-/// An item, parameter or member that gets functions.
+/// An item, parameter or member for which functions are generated.
 struct Listed {
     name: String,
     /// The text of the comment before the functions.
@@ -135,7 +136,7 @@ struct Listed {
     nbytes: Option<Sum>,
 }
 
-/// A collector for the stored items, parameters and members that get functions.
+/// A collector for the stored items, parameters and members for which functions are generated.
 struct Lister<'l> {
     measure: Measure<'l, Sums>,
     given: Vec<ParamId>,
@@ -210,7 +211,7 @@ impl<'l> Lister<'l> {
         for (member, placed) in members {
             self.members += 1;
             if self.members > MAX_MEMBERS {
-                let message = format!("structs have more than {MAX_MEMBERS} members");
+                let message = format!("the structs have more than {MAX_MEMBERS} members in total");
                 return Err(Trouble::Is(Code::BeyondLimit, message).into());
             }
             let layout = self.measure.layout;

@@ -7,8 +7,8 @@ use super::expr::{Factor, Sum, Term, Terms};
 use super::{Language, Listed};
 
 const C: &str = "\
-/* Addresses and sizes in bytes, generated from a Dudley layout. The parameter -1 removes a dimension. Other values
-   below 0, and sizes that do not fit into 63 bits, are not checked. */
+/* Addresses and sizes in bytes, generated from a Dudley layout. A parameter of -1 removes a dimension. Other negative
+   parameters, and sizes that do not fit into 63 bits, are not checked. */
 
 #include <stdint.h>
 
@@ -38,8 +38,8 @@ static inline uint64_t dudley_max(uint64_t a, uint64_t b) {
 ";
 
 const RUST: &str = "\
-// Addresses and sizes in bytes, generated from a Dudley layout. The parameter -1 removes a dimension. Other values
-// below 0, and sizes that do not fit into 63 bits, are not checked.
+// Addresses and sizes in bytes, generated from a Dudley layout. A parameter of -1 removes a dimension. Other negative
+// parameters, and sizes that do not fit into 63 bits, are not checked.
 
 /// The length of a dimension.
 #[allow(dead_code)]
@@ -70,8 +70,8 @@ fn dudley_max(a: u64, b: u64) -> u64 {
 ";
 
 const PYTHON: &str = "\
-# Addresses and sizes in bytes, generated from a Dudley layout. The parameter -1 removes a dimension. Other values
-# below 0 are not checked.
+# Addresses and sizes in bytes, generated from a Dudley layout. A parameter of -1 removes a dimension. Other negative
+# parameters are not checked.
 
 
 def dudley_dim(value, suffix):
@@ -211,8 +211,8 @@ impl<'t> Printer<'t> {
                 let shown = shown.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?");
                 writeln!(self.out, "\n/* {shown} */")
             }
-            // This is not a doc comment, because it describes two functions, of which one or both may be
-            // missing.
+            // This is not a doc comment, because it describes two functions, and either of them may
+            // be missing.
             Language::Rust => writeln!(self.out, "\n// {shown}"),
             Language::Python => writeln!(self.out, "# {shown}"),
         };
@@ -279,7 +279,7 @@ impl<'t> Printer<'t> {
         };
     }
 
-    /// Returns the expression for a term. If the term has a function, this is a call.
+    /// Returns the expression for a term. If the term has a function, the expression is a call.
     fn local(&self, id: u32) -> String {
         if self.terms.is_function(id) {
             return format!("dudley_t{id}({})", self.params.join(", "));

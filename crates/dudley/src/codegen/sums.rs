@@ -69,7 +69,7 @@ impl Sizes for Sums {
     }
 }
 
-/// Keeps the default methods, which provide no values, because code is generated from the layout
+/// Uses the default methods, which provide no values, because code is generated from the layout
 /// alone.
 impl Facts<'_> for Sums {
     type Sizes = Self;

@@ -8,7 +8,7 @@ binio::codes! {
         IllegalCharacter = "E001": Error;
         /// a quoted name without its closing quote
         UnterminatedQuote = "E002": Error;
-        /// a number that contains other characters
+        /// a number with invalid characters
         MalformedNumber = "E003": Error;
         /// an integer above 2^63-1
         IntegerOverflow = "E004": Error;
@@ -46,7 +46,7 @@ binio::codes! {
         TypeRedefined = "E023": Error;
         /// a primitive type redefined after its use
         PrimitiveRedefined = "E024": Error;
-        /// a type name that begins with < > |
+        /// a type name that begins with <, > or |
         PrefixedTypeName = "E025": Error;
         /// an extension without a list element to repeat
         BadExtension = "E026": Error;

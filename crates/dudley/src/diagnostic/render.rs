@@ -18,7 +18,7 @@ impl Source {
     ///  --> run.dud:2:1
     ///   |
     /// 1 | x = f8
-    ///   | - first here
+    ///   | - first declared here, as data
     /// 2 | x = i4
     ///   | ^ declared again here
     /// ```

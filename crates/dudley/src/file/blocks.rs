@@ -24,7 +24,8 @@ pub(super) struct Blocks {
 struct State {
     block: Vec<u8>,
     start: u64,
-    /// The offset and the resulting bytes of each read so far.
+    /// The offset and the bytes of each remembered read. A read that continues the previous read is
+    /// merged with it.
     answers: Vec<(u64, Vec<u8>)>,
     answered: usize,
 }
@@ -48,8 +49,8 @@ impl Blocks {
         Some(Answers { len: self.file.len(), answers })
     }
 
-    /// Returns `true` if this file has the same length, and repeating the reads on it gives the
-    /// same results. A failed read counts as a different result.
+    /// Returns `true` if this file has the length in `answers`, and if repeating the reads in
+    /// `answers` gives the same results. A failed read counts as a different result.
     pub(super) fn gives(&self, answers: &Answers) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = Vec::new();

@@ -36,7 +36,7 @@ impl FileBytes {
         Ok(ConsistentFile::open(path)?.into())
     }
 
-    /// Returns `true` if both are clones of the same source.
+    /// Returns `true` if this source and `other` are clones of the same source.
     #[cfg(feature = "write")]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -27,7 +27,7 @@ impl File {
         let plain = stored.without_filter();
         let found = inner.array_type(&plain).map_err(|trouble| fail(*trouble))?;
         let (datatype, shape) =
-            found.ok_or_else(|| strided("it is compressed, so its size varies"))?;
+            found.ok_or_else(|| strided("the instances of its struct differ in size"))?;
         let len = array::byte_size(&shape, datatype.itemsize());
         let len = len.ok_or_else(|| strided("it has more than 2^63 bytes"))?;
         let bytes = if len == 0 {

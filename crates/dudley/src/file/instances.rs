@@ -96,9 +96,9 @@ impl<'f> Instances<'f> {
     ///
     /// # Errors
     ///
-    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if there is no such instance or its size is
-    /// unknown, and with [`Layout`](ErrorKind::Layout) if the file is too short for a parameter of
-    /// this or an earlier instance.
+    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if there is no instance with this index or
+    /// its size is unknown, and with [`Layout`](ErrorKind::Layout) if the file is too short for a
+    /// parameter of this or an earlier instance.
     pub fn get(&self, index: u64) -> Result<Instance<'f>, Error> {
         let path = format!("{}[{index}]", self.path);
         if index >= self.count {

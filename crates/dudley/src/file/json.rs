@@ -82,8 +82,8 @@ struct Values<'v> {
 }
 
 impl Values<'_> {
-    /// Writes a value. If the value is a single instance whose size depends on its contents,
-    /// returns its size in bytes, otherwise 0. The recursion is bounded by the maximum nesting of
+    /// Writes a value. Returns the size in bytes of a single instance whose size depends on its
+    /// contents, and 0 for any other value. The recursion is bounded by the maximum nesting of
     /// types.
     fn value(&mut self, inner: &mut Inner<'_>, stored: &Stored) -> Result<u64, Error> {
         if !stored.is_ragged(self.file.layout()) {

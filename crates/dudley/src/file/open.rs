@@ -43,8 +43,8 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// Returns the default options. Without further settings, they can open only files with an
-    /// appended layout.
+    /// Returns the default options. Without further settings, only files with an appended layout
+    /// can be opened.
     pub fn new() -> Self {
         Self::default()
     }
@@ -89,7 +89,7 @@ impl OpenOptions {
     }
 
     binio::setters! {
-        /// Sets the rules for finding addresses. They may also provide the values of stored
+        /// Sets the rules for finding addresses. The rules may also provide the values of stored
         /// parameters that cannot be read from the file.
         rules: Rules;
         /// Sets the limits for reading arrays.

@@ -164,8 +164,8 @@ impl<'f> References<'f> {
         &self.shape
     }
 
-    /// Returns the target of a reference, or `None` for a null reference. `index` counts all references in C
-    /// order.
+    /// Returns the target of a reference, or `None` for a null reference. `index` is the index in
+    /// the flattened array, in C order.
     ///
     /// # Errors
     ///

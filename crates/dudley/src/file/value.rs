@@ -84,7 +84,7 @@ pub(super) struct Compiled {
 }
 
 impl Resolved {
-    /// Finds the addresses of the items of a layout in a file.
+    /// Finds the addresses of a layout's items in a file.
     pub(super) fn of(
         layout: Arc<Layout>,
         rules: &Rules,
@@ -232,8 +232,8 @@ impl File {
         &self.resolved().table
     }
 
-    /// Returns the error that ended the [table](Self::table) early, or `None` if the table is complete.
-    /// Usually, the file ends before a parameter.
+    /// Returns the error that ended the [table](Self::table) early, or `None` if the table is
+    /// complete. The usual error is that the file ends before a parameter.
     pub fn stopped(&self) -> Option<&Error> {
         self.resolved().stopped.as_ref()
     }

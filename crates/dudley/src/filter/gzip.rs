@@ -18,7 +18,9 @@ fn level(declared: &Declared<'_>) -> Result<flate2::Compression, FilterError> {
         [] | [Argument::Integer(-1)] => 9,
         &[Argument::Integer(level @ 0..=9)] => u32::try_from(level).unwrap_or(9),
         [other] => {
-            return Err(FilterError::new(format!("{other} is not a level from -1 to 9")));
+            return Err(FilterError::new(format!(
+                "invalid level {other}: expected an integer from -1 to 9"
+            )));
         }
         _ => return Err(FilterError::new("expected at most one argument")),
     };

@@ -15,7 +15,7 @@ fn image(declared: &Declared<'_>) -> Result<Image, FilterError> {
     Image::of(declared, &[1], &[3, 4])
 }
 
-/// Returns the width and height of an image. Fails if either is above 65535.
+/// Returns the width and height of an image. Fails if the width or the height is above 65535.
 fn size(image: Image) -> Result<(u16, u16), FilterError> {
     let small = |len: u32| {
         u16::try_from(len).map_err(|_| {

@@ -11,7 +11,8 @@
 //! A positive argument of `zfp` is a tolerance, and a negative argument is a precision in bits. If the argument
 //! is 0, the compression is lossless.
 //!
-//! Decoders stop at the declared size, so that a few stored bytes cannot expand until they fill the memory.
+//! Decoding fails as soon as the output exceeds the declared size, so that a few stored bytes
+//! cannot expand until they fill the memory.
 //!
 //! | module | content |
 //! |---|---|

@@ -93,8 +93,8 @@ pub trait Compress: Send + Sync {
     /// Returns the name of the filter in layouts.
     fn name(&self) -> &str;
 
-    /// Checks that the filter supports the declared array and its arguments. This is called before
-    /// an array is written or read.
+    /// Checks that the filter supports the declared array and its arguments. This method is called
+    /// before an array is encoded or decoded.
     ///
     /// # Errors
     ///
@@ -104,16 +104,16 @@ pub trait Compress: Send + Sync {
         Ok(())
     }
 
-    /// Returns the compressed elements. `elements` contains at least one element, in C order. A filter
-    /// that only reads does not implement this method.
+    /// Returns the compressed elements. `elements` contains at least one element, in C order. A
+    /// filter that can only decompress does not implement this method.
     ///
     /// # Errors
     ///
-    /// Fails if the codec rejects the elements, for example because an image is larger than its format allows,
-    /// or if the filter only reads.
+    /// Fails if the codec rejects the elements, for example because an image is larger than its
+    /// format allows, or if the filter can only decompress.
     fn encode(&self, declared: &Declared<'_>, elements: &[u8]) -> Result<Vec<u8>, FilterError> {
         let _ = (declared, elements);
-        Err(FilterError::new("this filter can only read"))
+        Err(FilterError::new("this filter can only decompress"))
     }
 
     /// Decompresses stored bytes, and writes the elements to `out`, which accepts no more bytes than declared.

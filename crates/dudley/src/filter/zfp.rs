@@ -1,8 +1,8 @@
 //! The filter `zfp`, which compresses floats and integers without loss, or with a chosen tolerance or
 //! precision.
 //!
-//! The stored bytes begin with a full zfp header: `7a 66 70 05`, the type and dimensions, and the
-//! mode. They are written as 64-bit little-endian words.
+//! The stored bytes are a sequence of 64-bit little-endian words. They begin with a full zfp
+//! header: `7a 66 70 05`, the type and dimensions, and the mode.
 
 use std::io::Write;
 

@@ -21,10 +21,11 @@ const MAX_DEPTH: u32 = 100;
 /// struct is used, so the length may double with each level of nesting.
 const MAX_TEXT: usize = 1 << 24;
 
-/// Converts plain C structs to a layout. Each struct becomes a named type, and each variable at file scope
-/// becomes an item. Types have the same sizes as on 64-bit Unix, where `long` has 8 bytes. A comment on the
-/// line of a member becomes its documentation. Numbers defined by `#define` can be used as lengths. `#pragma
-/// pack` is an error, and other preprocessor directives are skipped.
+/// Converts plain C structs to a layout. Each struct becomes a named type, and each variable at
+/// file scope becomes an item. Types have the same sizes as on 64-bit Unix, where `long` has 8
+/// bytes. A comment on the line of a member or variable becomes its documentation. Numbers defined
+/// by `#define` can be used as lengths. `#pragma pack` is an error, and other preprocessor
+/// directives are skipped.
 ///
 /// ```
 /// let layout = dudley::import::from_c("
@@ -314,7 +315,7 @@ impl Parser {
         self.numeric(&words)
     }
 
-    /// Converts the names of an arithmetic type, such as `unsigned long int`.
+    /// Converts the keywords of an arithmetic type, such as `unsigned long int`.
     fn numeric(&self, words: &[String]) -> Result<Type, Error> {
         let has = |word: &str| words.iter().any(|found| found == word);
         let longs = words.iter().filter(|word| *word == "long").count();
@@ -341,8 +342,8 @@ impl Parser {
         Ok(Type::of(format!("{letter}{size}")))
     }
 
-    /// Parses an enumeration, such as `enum tag { A, B = 4 }`. Its type is `int`, and its names become
-    /// constants.
+    /// Parses an enumeration, such as `enum tag { A, B = 4 }`. Returns the type `int`, and adds the
+    /// enumerators to the constants.
     fn enumeration(&mut self) -> Result<Type, Error> {
         self.at += 1;
         self.name();
@@ -465,7 +466,8 @@ impl Parser {
         Ok((name, dims))
     }
 
-    /// Evaluates a constant expression: sums and products of numbers and constants, with parentheses.
+    /// Evaluates a constant expression: sums and products of numbers and named constants, with
+    /// parentheses.
     fn constant(&mut self, depth: u32) -> Result<i64, Error> {
         let mut sum = self.product(depth)?;
         loop {

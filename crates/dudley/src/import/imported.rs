@@ -27,7 +27,7 @@ pub(super) fn no_layout_for(path: String, reason: impl Into<String>) -> Error {
     ErrorKind::NoLayoutFor { path, reason: reason.into() }.into()
 }
 
-/// Returns the path of the item with this name in the root.
+/// Returns the path of the item with this name in the root dict.
 pub(super) fn path_of(name: &str) -> String {
     let mut path = "/".to_owned();
     crate::layout::push_name(&mut path, name);

@@ -1,5 +1,5 @@
-//! Creating layouts for files in other formats, for C structs and for numpy types. The files are not changed.
-//! With the layout, they can be read like any other file.
+//! Creating layouts for files in other formats, for C structs and for numpy types. The files are
+//! not changed, and can then be read with the layout.
 //!
 //! | first bytes | format | module |
 //! |---|---|---|

@@ -12,7 +12,7 @@
 //! | 40 | 4 | number of parameters |
 //! | 44 | 4 | number of paths |
 //! | 48 | 8 | total length of the paths in bytes |
-//! | 56 | 4 | index of the first row whose address or size depends on a parameter or on the stream |
+//! | 56 | 4 | index of the first row whose address or size depends on a stored parameter or on the stream |
 //! | 60 | 4 | CRC-32 of the layout text |
 //! | 64 | 8 | inode of the text file; 0 if the content must be compared |
 //! | 72 | 4 | CRC-32 of the checksums of the index pages |
@@ -22,16 +22,16 @@
 //! | | 16 each | dimensions |
 //! | | 16 each | parameters |
 //! | | 16 each | paths, sorted by their bytes: offset among the path strings (8), length (4), row index (4) |
-//! | | | the path strings, in the same order: the index ends here |
+//! | | | the path strings, in the order of the paths: the index ends here |
 //! | | | the layout text, up to the end of the file |
 //!
 //! The fields of a row:
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 8 | address if data begins at 0; all ones if the address depends on the stream |
+//! | 0 | 8 | address if data begins at 0; all ones if the address cannot be computed without the stream |
 //! | 8 | 8 | address if data begins at 16 |
-//! | 16 | 8 | size of an element in bytes; all ones if it depends on the stream |
+//! | 16 | 8 | size of an element in bytes; all ones if the size is not constant |
 //! | 24 | 8 | explicit address, or alignment |
 //! | 32 | 4 | index of the first dimension |
 //! | 36 | 4 | number of dimensions |
@@ -40,12 +40,13 @@
 //! | 42 | 2 | unused: 0 |
 //! | 44 | 4 | name of the primitive type, such as `f8` |
 //!
-//! A dimension consists of a length (8 bytes) and 0 (8 bytes). If it is given by a parameter, it
-//! consists of the index of the parameter (8 bytes), the suffix (4 bytes) and 1 (4 bytes).
+//! A fixed dimension consists of its length (8 bytes) and 0 (8 bytes). A dimension given by a
+//! parameter consists of the index of the parameter (8 bytes), the suffix (4 bytes) and 1 (4
+//! bytes).
 //!
-//! A parameter consists of a fixed value (8 bytes) and 0 (8 bytes). If it is stored in a dict, it
-//! consists of the index of its row (8 bytes) and 1 (8 bytes), and if it is stored in a struct, of
-//! 0 (8 bytes) and 2 (8 bytes).
+//! A fixed parameter consists of its value (8 bytes) and 0 (8 bytes). A parameter stored in a dict
+//! consists of the index of its row (8 bytes) and 1 (8 bytes). A parameter stored in a struct
+//! consists of 0 (8 bytes) and 2 (8 bytes).
 
 use std::fmt::Display;
 
@@ -179,7 +180,7 @@ pub(super) fn check_sum(part: impl Display, bytes: &[u8], stored: u32) -> Result
     if found == stored {
         return Ok(());
     }
-    Err(format!("the CRC-32 of {part} is {found:08x}, but the stored one is {stored:08x}"))
+    Err(format!("the CRC-32 of {part} is {found:08x}, but the stored CRC-32 is {stored:08x}"))
 }
 
 impl Header {

@@ -1,10 +1,10 @@
 //! Checking that a compiled layout matches the current text of a file.
 //!
 //! The length of the file and the checksum of its text are compared with the stored values. The
-//! text is not read if the file has the same inode and the same status change time as when it was
-//! compiled: the system sets this time whenever the content changes, and no program can set it
-//! back. The time is not used if it is at most two seconds before the compilation, because file
-//! system clocks may be that coarse, or if the system does not provide it.
+//! text is not read if the inode and the status change time of the file are the same as when the
+//! layout was compiled: the system sets this time whenever the content changes, and no program can
+//! set it back. The time is not used if the system does not provide it, or if it is at most two
+//! seconds before the compilation, because the clock of a file system may be that coarse.
 
 use std::fs::{self, Metadata};
 use std::path::Path;

@@ -55,7 +55,7 @@ pub(super) fn locate(
 }
 
 /// Calls `visit` with each path that [`locate`] would find, in sorted order. Returns the number of
-/// other paths in the index.
+/// paths in the index that [`locate`] would not find.
 pub(super) fn for_each(
     compiled: &CompiledLayout,
     stream: Option<&dyn ReadAt>,
@@ -250,8 +250,8 @@ impl<'s> Search<'s> {
         row.addresses[usize::from(self.is_native)]
     }
 
-    /// Returns `true` if all parameters in the shape of a row are fixed, or have rows before the first open
-    /// row, which is the first row whose address or size depends on values.
+    /// Returns `true` if each parameter in the shape of a row is fixed, or has a row before the
+    /// first open row. The first open row is the first row whose address or size depends on values.
     fn has_near_params(&mut self, row: &RowRecord, dims: &mut Dims) -> Result<bool, Error> {
         for dim in self.dims(row, dims)? {
             if let Some(DimRecord::Named(param, _)) = dim {

@@ -267,13 +267,13 @@ impl CompiledLayout {
     ///
     /// Fails with [`NeedsStream`](ErrorKind::NeedsStream) if the location depends on the stream,
     /// but no stream is given. Fails with [`NotCompiled`](ErrorKind::NotCompiled) if nothing exists
-    /// at the path, or if only the text of the layout describes the item: a struct, member,
-    /// instance or compressed array, an item after a struct whose instances differ in size, or a
-    /// path that is not spelt as in [`Layout::path`](crate::Layout::path). Also fails with
-    /// `NotCompiled` if the address cannot be computed; looking up the item in the text then fails
-    /// with the reason. Fails with [`Compiled`](ErrorKind::Compiled) if a part of the compiled
-    /// layout does not match its checksum or is not valid, and with [`Read`](ErrorKind::Read) if
-    /// the stream or the compiled layout cannot be read.
+    /// at the path, if the path is not spelt as in [`Layout::path`](crate::Layout::path), or if
+    /// only the text of the layout describes the item. This is the case for structs, members,
+    /// instances and compressed arrays, and for items after a struct whose instances differ in
+    /// size. Also fails with `NotCompiled` if the address cannot be computed; looking up the item
+    /// in the text then fails with the reason. Fails with [`Compiled`](ErrorKind::Compiled) if a
+    /// part of the compiled layout does not match its checksum or is not valid, and with
+    /// [`Read`](ErrorKind::Read) if the stream or the compiled layout cannot be read.
     pub fn locate(&self, path: &str, stream: Option<&dyn ReadAt>) -> Result<Location, Error> {
         self.locate_in(path, stream, None)
     }
@@ -294,7 +294,7 @@ impl CompiledLayout {
     }
 
     /// Calls `visit` with every path that [`locate`](Self::locate) would find, in sorted order.
-    /// Returns the number of other paths in the index.
+    /// Returns the number of paths in the index that `locate` would not find.
     ///
     /// ```
     /// use dudley::index::CompiledLayout;

@@ -128,7 +128,7 @@ impl Layout {
         &self.diagnostics
     }
 
-    /// Returns the text from which the layout was parsed, for rendering its diagnostics.
+    /// Returns the text from which the layout was parsed. It is needed for rendering diagnostics.
     pub fn source(&self) -> &Arc<Source> {
         &self.source
     }

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn parsing_stops_at_an_invalid_attribute_and_keeps_the_earlier_ones() {
+    fn parsing_stops_at_an_invalid_attribute_and_keeps_the_attributes_before_it() {
         for (line, offset) in [
             (" a=1 =2", 5),
             ("a=", 2),

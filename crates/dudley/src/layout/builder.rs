@@ -1,7 +1,7 @@
 //! Building layouts in programs.
 //!
-//! A builder writes the text of a layout and parses it. The same rules therefore apply as to any other layout,
-//! and errors show the text that was built.
+//! A builder writes the text of a layout, and then parses it. Built layouts therefore follow the
+//! same rules as layouts written by hand, and errors show the text that was built.
 
 use std::fmt::Write as _;
 
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_built_layout_equals_the_layout_parsed_from_its_text() {
+    fn a_built_layout_equals_a_parsed_layout_with_the_same_declarations() {
         let layout = Builder::new()
             .order(Order::Big)
             .summary(|fields| {

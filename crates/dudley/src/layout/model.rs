@@ -9,7 +9,8 @@ macro_rules! ids {
         pub struct $name(pub(crate) u32);
 
         impl $name {
-            /// Returns the index in the arena and in all tables that are parallel to it.
+            /// Returns the index of the entry in its arena, and in all tables parallel to the
+            /// arena.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -23,7 +24,8 @@ ids! {
     /// The id of a dict, list or data item. The root has number 0, and the other items are numbered
     /// in order of first declaration. The filter `ref` uses the same numbers.
     ItemId;
-    /// The id of an array declaration. Data items and members with equal declarations may share it.
+    /// The id of an array declaration. Data items and members with equal declarations may share an
+    /// id.
     DataId;
     /// The id of a parameter, which belongs to a dict or a struct.
     ParamId;
@@ -49,7 +51,7 @@ impl DataId {
 impl ItemId {
     /// The root dict.
     pub const ROOT: Self = Self(0);
-    /// An id greater than all others.
+    /// An id greater than the id of any item.
     pub(crate) const LAST: Self = Self(u32::MAX);
 }
 
@@ -234,7 +236,7 @@ pub struct StructType {
     pub(crate) free: Run,
     /// The item or member that has this type, if the struct is anonymous.
     pub user: Option<Subject>,
-    /// The number of nested levels of structs, including this one.
+    /// The number of nested levels of structs, including this struct.
     pub depth: u32,
     /// Whether the type is a typedef. A typedef has exactly one member, which has the name `""` and
     /// no `@` address, and it has no stored parameters.

@@ -82,7 +82,7 @@ impl Names {
         (self.hasher.hash_one(name) >> 32) as u32
     }
 
-    /// Probes the slots, beginning at the one that `hash` selects. Returns the index of the first
+    /// Probes the slots, beginning at the slot selected by `hash`. Returns the index of the first
     /// slot that is empty or for which `is_it` returns `true`. The table must have at least one
     /// slot.
     #[inline]
@@ -170,8 +170,8 @@ pub(crate) fn index(at: usize) -> u32 {
 /// name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
-    /// For each name, the first scope in which it has a meaning, and this meaning plus one, so that it
-    /// is never 0.
+    /// For each name, the first scope in which it has a meaning, and its meaning in that scope. The
+    /// meaning is stored plus one, so that it is never 0.
     first: Vec<(u32, Option<NonZeroU32>)>,
     more: HashMap<(u32, NameId), u32>,
 }

@@ -63,8 +63,8 @@ enum Step<'a> {
     Name(Cow<'a, str>),
     Element(usize),
     Member(Cow<'a, str>),
-    /// A key of a JSON Pointer. It stands for one of the other kinds of step, depending on the item
-    /// to which it is applied.
+    /// A key of a JSON Pointer: a name, an element or a member, depending on the item to which it
+    /// is applied.
     Key(Cow<'a, str>),
 }
 
@@ -97,9 +97,9 @@ impl Layout {
         if path.is_empty() { "/".to_owned() } else { path }
     }
 
-    /// Returns the path of a subject. The summary has the path `{}`, a type `name{}`, and a member of a type
-    /// `name{}.member`. The path of a member of an anonymous struct consists of the path of the item or
-    /// member declared with the struct, and `.member`.
+    /// Returns the path of a subject. The summary has the path `{}`, a type `name{}`, and a member
+    /// of a type `name{}.member`. The path of a member of an anonymous struct is the path of the
+    /// item or member declared with the struct, followed by `.member`.
     pub fn subject_path(&self, subject: Subject) -> String {
         match subject {
             Subject::Summary => "{}".to_owned(),
@@ -330,7 +330,7 @@ impl Trail<'_> {
     }
 
     /// Converts a key of a JSON Pointer to the step that it stands for in the current item. Returns
-    /// other steps unchanged.
+    /// any other kind of step unchanged.
     fn resolve_key<'k>(&self, step: Step<'k>) -> Result<Step<'k>, Error> {
         let Step::Key(key) = step else { return Ok(step) };
         match (self.layout.kind(self.item), key.parse()) {

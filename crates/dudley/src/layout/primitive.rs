@@ -4,8 +4,8 @@
 //! i1 i2 i4 i8   u1 u2 u4 u8   f2 f4 f8   c4 c8 c16   b1   S1   U1 U2 U4
 //! ```
 //!
-//! The letter denotes the kind, and the number is the size in bytes. The size of a complex number includes the
-//! real and imaginary parts.
+//! In the name of a type, the letter denotes the kind, and the number is the size in bytes. The
+//! size of a complex number includes the real and imaginary parts.
 
 use std::fmt;
 

@@ -80,7 +80,7 @@ impl<'a> Printer<'a> {
         self.declarations();
     }
 
-    /// Prints declarations until the next one is not inside `top`.
+    /// Prints the next declarations, up to the first one that is not inside `top`.
     fn declarations(&mut self) {
         while let Some(dict) = self.next_dict() {
             if !self.is_below_top(dict) {
@@ -217,7 +217,7 @@ impl<'a> Printer<'a> {
         self.out.push('\n');
     }
 
-    /// Prints the placements of further extensions of the same list that follow immediately.
+    /// Prints the placements of the extensions of `list` that follow immediately.
     fn more_placements(&mut self, list: ItemId) {
         while let Some(&Declaration::Item(id)) = self.layout.declarations().get(self.at) {
             let data = self.layout.data_of(id).filter(|data| data.repeats);

@@ -9,7 +9,7 @@ use crate::layout::{
 /// The size and alignment in bytes of the count that precedes compressed data.
 pub(crate) const COUNT_LEN: u64 = 8;
 
-/// The alignments of the types in a layout. Each is computed when it is first used.
+/// The alignments of the types in a layout. Each alignment is computed when it is first used.
 pub(crate) struct Alignments<'a> {
     layout: &'a Layout,
     primitives: [u8; Primitive::COUNT],

@@ -126,8 +126,8 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         let stored = |row: &Row| Some((row.address()?, row.nbytes().filter(|&n| n > 0)?, *row));
         let mut rows: Vec<_> = table.rows().iter().filter_map(stored).collect();
         rows.sort_by_key(|&(address, nbytes, _)| (address, nbytes));
-        // Do not report holes if any address or size is unknown, because that item may fill the
-        // hole.
+        // If any address or size is unknown, do not report holes, because the item with the unknown
+        // address or size may fill them.
         let is_known =
             table.rows().iter().all(|row| row.address().is_some() && row.nbytes().is_some());
         let mut found = Vec::new();

@@ -1,8 +1,9 @@
 //! Comparing two layouts, and checking that the second can read files written with the first.
 //!
-//! Addresses depend on the values of stored parameters. If no values are given, both layouts are resolved for
-//! several sets of values, in which parameters with the same path have the same value. If an address is the
-//! same for all of these sets, it can differ for other values only in contrived layouts.
+//! Addresses depend on the values of stored parameters. If no values are given, both layouts are
+//! resolved for several sets of values, in which parameters with the same path have the same value.
+//! If an item has the same address in both layouts for all of these sets, its addresses can differ
+//! for other values only in contrived layouts.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -23,8 +24,8 @@ use crate::options::Limits;
 /// Maximum number of struct members to compare, because nested types may have far too many.
 const MAX_MEMBERS: usize = 1 << 17;
 
-/// Maximum length in bytes of all compared paths, types and shapes, in addition to 16 times the length of the
-/// layout text. A single path or type may be as long as the text.
+/// Maximum total length in bytes of the compared paths, types and shapes, in addition to 16 times
+/// the length of the layout text. A single path or type may be as long as the text.
 const MAX_BYTES: usize = 1 << 24;
 
 /// Maximum number of fields to visit for one set of values, in addition to four times the number of declared
@@ -80,8 +81,8 @@ impl Comparison {
     }
 
     /// Returns `true` if the second layout can read files written with the first, that is, if all
-    /// items present in both layouts are unchanged. Items that exist only in the second layout are
-    /// not in such files. Returns `false` if the comparison [is incomplete](Self::is_partial).
+    /// items present in both layouts are unchanged. Items that only the second layout declares are
+    /// not in these files. Returns `false` if the comparison [is incomplete](Self::is_partial).
     pub fn keeps_files_readable(&self) -> bool {
         !self.is_partial && !self.breaks_files()
     }
@@ -144,7 +145,8 @@ impl fmt::Display for Change {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// # Errors
+/// Returns the error of [`Resolver::table`](crate::Resolver::table) if there is no set of values
+/// for which the addresses of both layouts can be computed.
 ///
 /// Returns the error of [`Resolver::table`](crate::Resolver::table) if the addresses of the two layouts cannot be
 /// computed for any set of values.
@@ -197,7 +199,8 @@ fn diff_in(
                 (old, new, is_old_whole && is_new_whole)
             }
             Err(error) => {
-                // Other values would take just as long, so stop and mark the result as incomplete.
+                // The remaining sets of values would take just as long, so stop and mark the result
+                // as incomplete.
                 is_partial |= error.code() == Some(Code::BeyondLimit);
                 failed.get_or_insert(error);
                 continue;
@@ -329,8 +332,8 @@ impl Seeing<'_, '_> {
     }
 }
 
-/// Returns the rows and members of a layout. Also returns `false` if some are missing because of a
-/// limit, otherwise `true`.
+/// Returns the rows and members of a layout. Also returns `true` if they are complete, or `false`
+/// if some are missing because of a limit.
 fn rows(layout: &Layout, values: &Values, order: Order) -> Result<(Vec<Seen>, bool), Error> {
     let declared: usize = layout.types().map(|id| layout.fields(id).len()).sum();
     let steps = STEPS.saturating_add(u32::try_from(declared).unwrap_or(u32::MAX).saturating_mul(4));

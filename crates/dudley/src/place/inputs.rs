@@ -45,13 +45,13 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Returns the same inputs with another source of the same bytes.
+    /// Returns a copy of the inputs with another source for the bytes of the file.
     #[cfg(feature = "read")]
     pub(crate) fn with_stream<'b>(&self, stream: &'b dyn ReadAt) -> Inputs<'b> {
         Inputs { stream: Some(stream), rules: self.rules.clone(), ..*self }
     }
 
-    /// Returns the same inputs without the file.
+    /// Returns the inputs without the file.
     #[cfg(feature = "read")]
     pub(crate) fn without_stream(self) -> Inputs<'static> {
         Inputs { stream: None, ..self }

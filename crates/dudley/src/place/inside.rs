@@ -281,8 +281,7 @@ impl<'r> Inner<'r> {
         let size = self.measure.fields(*id, frame, address, Some(visit))?;
         self.measure.scope.leave(frame);
         for part in &mut parts {
-            // All enclosing arrays have instances of equal size, so each field has the same
-            // enclosing arrays.
+            // The arrays that enclose the instance also enclose each of its fields.
             part.stored.outer.clone_from(&instance.outer);
         }
         Ok((parts, size))

@@ -42,7 +42,7 @@ pub(crate) fn read(
 }
 
 #[cfg(feature = "write")]
-/// Encodes an integer. Returns `None` if it is out of range for the type.
+/// Encodes an integer. Returns `None` if the value is out of range for the type.
 pub(crate) fn integer_bytes(value: i64, integer: Primitive, order: Order) -> Option<Vec<u8>> {
     let size = usize::try_from(integer.size()).unwrap_or(8).min(8);
     let bits = 8 * u32::try_from(size).unwrap_or(8);

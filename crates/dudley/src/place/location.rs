@@ -31,10 +31,10 @@ pub struct Location {
 }
 
 impl Location {
-    /// Creates the location of an array with contiguous elements at an address. `outer` lists the enclosing
-    /// arrays of instances, with the length of each and the distance in bytes between its instances.
-    /// `shape` contains the dimensions, and `array_type` the element type and the dimensions without the length
-    /// of strings.
+    /// Creates the location of an array with contiguous elements at an address. For each enclosing
+    /// array of instances, `outer` contains the number of instances and the distance in bytes
+    /// between them. `shape` contains the dimensions, and `array_type` the element type and the
+    /// dimensions without the length of strings.
     pub(crate) fn new(
         address: u64,
         outer: &[(u64, u64)],

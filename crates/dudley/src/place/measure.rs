@@ -23,7 +23,7 @@ use crate::layout::{
 const STEPS: u64 = 1 << 22;
 const STEPS_PER_BYTE: u64 = 16;
 
-/// Maximum number of cached sizes and of the values of free names stored with them, in total.
+/// Maximum total number of cached sizes and of the free-name values stored with them.
 const MAX_REMEMBERED: usize = 1 << 20;
 
 /// The information that the layout does not contain: the representation of sizes, and the values of
@@ -79,7 +79,7 @@ pub(crate) struct Measure<'r, F: Facts<'r> = Stream<'r>> {
     sizes: Vec<Option<F::Size>>,
     /// The sizes of types with free names, by type and values.
     sizes_by_values: HashMap<WithValues, Option<F::Size>>,
-    /// The number of sizes and values in `sizes_by_values`, in total.
+    /// The total number of sizes and free-name values in `sizes_by_values`.
     remembered: usize,
     /// A counter that is incremented whenever a value is used that depends on the address or path
     /// of the array or instance being measured.
@@ -325,7 +325,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
     }
 
     /// Returns the size of an instance, which may depend on its contents. Uses the cache only for
-    /// structs that contain structs, because caching does not pay off for others.
+    /// structs that contain structs, because caching does not pay off for other structs.
     pub(crate) fn instance_size(
         &mut self,
         id: TypeId,

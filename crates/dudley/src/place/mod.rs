@@ -7,7 +7,7 @@
 //! | placement | address |
 //! |---|---|
 //! | `@A` | A, counted from the start of the stream or, in a struct, from the start of the instance |
-//! | any other, for an empty item | the cursor |
+//! | none or `%`, if the item is empty | the cursor |
 //! | `%a` with a above 0 | the next multiple of a |
 //! | none, or `%0` | the next multiple of the type's alignment |
 //!
@@ -28,7 +28,7 @@
 //! | `measure` | the walk that computes offsets and sizes of items and struct fields |
 //! | `stream`, `integer` | parameter values, read from a file or supplied by the caller |
 //! | `pass`, `resolver`, `table` | the pass over all declarations, and the resulting addresses |
-//! | `member`, `inside` | walking the members of structs; accessing parts of the data of an item |
+//! | `member`, `inside` | walking the members of structs; accessing parts of an item's data |
 //! | `location`, `strided` | the positions of array elements, for [`binio::array`] |
 //! | `diagnose`, `diff` | reporting irregular addresses; comparing two layouts |
 

@@ -164,7 +164,8 @@ impl<'r> Steps<'r> {
         self.step()
     }
 
-    /// Computes and returns the next row, or `None` if no further declaration has a row.
+    /// Computes and returns the next row, or `None` if none of the remaining declarations has a
+    /// row.
     pub(crate) fn step(&mut self) -> Option<Result<Row, Error>> {
         self.pass.rows.clear();
         self.before = (self.next, self.pass.cursor);

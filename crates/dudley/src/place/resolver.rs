@@ -179,9 +179,10 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         }
     }
 
-    /// Returns an address table that ends with the row of an item, or `None` if the item is not data. The table
-    /// contains only the rows that determine the address of the item. Without a stream, they begin at the last
-    /// explicit address up to the item; with a stream, at the first declaration.
+    /// Returns an address table that ends with the row of an item, or `None` if the item is not
+    /// data. The table contains only the rows that determine the address of the item. Without a
+    /// stream, it begins at the last explicit address up to the item, or at the first declaration
+    /// if there is no explicit address. With a stream, it always begins at the first declaration.
     ///
     /// ```
     /// use dudley::layout::Found;

@@ -15,8 +15,8 @@ pub(crate) trait Sizes: Names {
 
     fn add(&mut self, a: &Self::Size, b: &Self::Size) -> Result<Self::Size>;
 
-    /// Returns the size of an array: the product of `count`, which is not 0, the unknown `factors`, and the
-    /// `size` of an element.
+    /// Returns the size of an array, which is the product of `count`, the unknown `factors`, and
+    /// the `size` of an element. `count` is not 0.
     fn times(
         &mut self,
         count: u64,

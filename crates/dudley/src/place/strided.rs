@@ -133,8 +133,8 @@ impl Entry<'_> {
 
 impl MemberRow<'_> {
     /// Returns the element type and the strides of this member in all instances, as in
-    /// [`Entry::strided`]. Members that are structs are rejected, because their own members have
-    /// rows too, and the record type of the item contains them.
+    /// [`Entry::strided`]. Fails for members that are structs: their own members have rows too, and
+    /// the record type of the item contains them.
     ///
     /// ```
     /// use std::ops::ControlFlow;

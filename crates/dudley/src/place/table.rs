@@ -261,7 +261,7 @@ impl<'t> Entry<'t> {
         self.datatype_of(self.element())
     }
 
-    /// Returns the type of the elements, for an element that is already known.
+    /// Like [`datatype`](Self::datatype), but uses an element that the caller has already computed.
     pub(super) fn datatype_of(&self, element: Option<Element>) -> Datatype {
         if let Subject::Param(id) = self.row.subject {
             if let ParamValue::Stored { integer, order, .. } = self.layout.param(id).value {
@@ -333,7 +333,7 @@ impl Element {
     }
 }
 
-/// Returns the text of a filter, such as `-> gzip`.
+/// Returns the arrow and the name of a filter, such as `-> gzip`.
 pub(crate) fn filter_text(filter: &Filter) -> String {
     format!("{} {}", filter.kind, filter.name)
 }

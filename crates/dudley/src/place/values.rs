@@ -49,8 +49,8 @@ impl Values {
         self.given.get(name_or_path).copied()
     }
 
-    /// Returns the value that was added for the path of a dict parameter, otherwise the value for
-    /// its name, or `None` if neither exists.
+    /// Returns the value that was added for the path of a dict parameter or, if there is none, the
+    /// value for its name. Returns `None` if neither was added.
     #[cfg(feature = "read")]
     pub(crate) fn of_param(&self, path: &str, name: &str) -> Option<i64> {
         let by_path = if self.has_paths { self.get(path) } else { None };

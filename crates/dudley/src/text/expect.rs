@@ -104,7 +104,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Adds help on an illegal character if other languages or later versions use it.
+    /// Adds help on an illegal character if other languages or later versions of Dudley use the
+    /// character.
     fn explain_character(&self, found: Diagnostic, text: &str, span: Span) -> Diagnostic {
         let later = |here: &str| format!("{LATER}; here {here}");
         match text {

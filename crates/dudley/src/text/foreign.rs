@@ -1,6 +1,7 @@
 //! Names of the primitive types in other languages, such as C, numpy, Fortran and Rust.
 
-/// The names of each primitive type, with Dudley's own name first. C types have the sizes of 64-bit Unix.
+/// The names of each primitive type, with Dudley's own name first. C types have the same sizes as
+/// on 64-bit Unix.
 const NAMES: [&[&str]; 19] = [
     &["i1", "int8", "int8_t", "schar"],
     &["i2", "int16", "int16_t", "short", "i16"],

@@ -205,7 +205,7 @@ impl Formatter<'_> {
         }
     }
 
-    /// Returns the indentation level of a line that begins here.
+    /// Returns the indentation level of a line that begins at the current token.
     fn level(&self) -> usize {
         let around: usize = self.frames.iter().map(|frame| 1 + frame.dicts).sum();
         around + self.dicts

@@ -88,7 +88,7 @@ pub enum TokenKind {
     Illegal,
     /// A quote that is not closed. The token extends to the end of the text.
     Unterminated,
-    /// A number that contains other characters, such as `12ab`.
+    /// A number with invalid characters, such as `12ab`.
     BadNumber,
     /// The end of the text, with length 0.
     End,
@@ -235,7 +235,7 @@ impl<'a> Lexer<'a> {
         one
     }
 
-    /// Scans letters, digits and `_`. Returns `true` if there is at least one of them.
+    /// Scans a run of letters, digits and `_`. Returns `true` if the run is not empty.
     #[inline]
     fn word(&mut self) -> bool {
         let from = self.at;
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn names_may_contain_non_ascii_letters_but_no_other_non_ascii_characters() {
+    fn names_may_contain_non_ascii_letters_but_no_non_ascii_symbols() {
         assert_eq!(
             lex("µ é2 a€\0"),
             [(Name, "µ"), (Name, "é2"), (Name, "a"), (Illegal, "€"), (Illegal, "\0"),]

@@ -1,8 +1,9 @@
 //! The syntax of layouts: splitting text into tokens and parsing them into a tree. Names are not resolved at
 //! this level.
 //!
-//! The tree is a list of nodes in source order, 12 bytes each. A construct that encloses others has one node
-//! at its beginning and one at its end, so a reader can process the tree in one walk over the list.
+//! The tree is a list of nodes in source order, 12 bytes each. Lists, structs, the summary and
+//! dicts in lists each have one node at the beginning and one at the end, so a reader can process
+//! the tree in one walk over the list.
 //!
 //! ```text
 //! layout   [Order] [SummaryOpen [Align] member* SummaryClose] item*

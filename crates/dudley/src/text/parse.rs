@@ -1,7 +1,7 @@
 //! Parsing tokens into a tree, by recursive descent.
 //!
-//! The grammar is LL(1). The recursion is bounded, because the nesting depth is limited. After an error in an
-//! item, member or element, parsing continues with the next one.
+//! The grammar is LL(1). The recursion is bounded, because the nesting depth is limited. After an
+//! error in an item, member or element, parsing continues with the next item, member or element.
 
 use super::{Comment, Lexer, Node, NodeKind, Token, TokenKind, Tree};
 use crate::diagnostic::{Code, Diagnostic, start};

@@ -43,7 +43,8 @@ pub enum NodeKind {
     SummaryOpen,
     /// `}` of the summary.
     SummaryClose,
-    /// `/` in place of an item. Returns to the root or, within a dict that is a list element, to this dict.
+    /// `/` in place of an item. Returns to the root or, inside a list element, to the dict that is
+    /// the element.
     Top,
     /// `..`
     Up,

@@ -68,7 +68,7 @@ pub(super) fn convert_packed<'p>(
     Ok(Cow::Owned(out))
 }
 
-/// Returns both types as scalar types if both are scalars and differ at most in byte order,
+/// Returns `from` and `to` as scalar types if both are scalars that differ at most in byte order,
 /// otherwise `None`.
 pub(super) fn same_scalars(from: &Datatype, to: &Datatype) -> Option<(ScalarType, ScalarType)> {
     let (from, to) = (from.as_scalar()?, to.as_scalar()?);

@@ -216,9 +216,9 @@ impl Extension {
     ///
     /// # Errors
     ///
-    /// Fails with [`Extend`](ErrorKind::Extend) if the file has changed since this extension was created, and
-    /// with [`Read`](ErrorKind::Read) if the file cannot be written. In both cases, the file keeps its old
-    /// content.
+    /// Fails with [`Extend`](ErrorKind::Extend) if the length or the signature of the file has
+    /// changed since this extension was created, and with [`Read`](ErrorKind::Read) if the file
+    /// cannot be written. In both cases, the file keeps its old content.
     pub fn commit(self, storage: &mut dyn Storage) -> Result<WriteReport, Error> {
         let Self { writer, mode, signature, old_len, text } = self;
         if storage.file().len() != old_len || Signature::of(storage.file())? != Some(signature) {
@@ -329,7 +329,7 @@ impl Old {
         Ok(text)
     }
 
-    /// Returns the number of declarations in this old layout. Fails unless the new layout begins
+    /// Returns the number of declarations in the old layout. Fails unless the new layout begins
     /// with the same declarations.
     fn kept_declarations(&self, layout: &Layout) -> Result<usize, Error> {
         let kept = self.layout.declarations();

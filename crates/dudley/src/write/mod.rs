@@ -2,7 +2,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `options` | options for writing, and the functions that start a file |
+//! | `options` | options for writing, and the functions that start writing a file |
 //! | `writer`, `sequential` | new files, written at any offset or in one pass |
 //! | `put` | putting elements, strings and arrays at a path |
 //! | `target` | the row that a path leads to, and the offsets of the elements in this row |

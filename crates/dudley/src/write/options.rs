@@ -1,4 +1,4 @@
-//! Options for writing, and the functions that start a file.
+//! Options for writing, and the functions that start writing a file.
 
 use std::io::Write;
 use std::path::Path;

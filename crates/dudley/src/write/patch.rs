@@ -136,8 +136,9 @@ impl Patch {
     ///
     /// # Errors
     ///
-    /// Fails with [`Extend`](ErrorKind::Extend) if the file has changed since this patch was created, and with
-    /// [`Read`](ErrorKind::Read) if the file cannot be written. In both cases, the file keeps its old content.
+    /// Fails with [`Extend`](ErrorKind::Extend) if the length of the file or the bytes in the
+    /// patched range have changed since this patch was created, and with [`Read`](ErrorKind::Read)
+    /// if the file cannot be written. In both cases, the file keeps its old content.
     pub fn commit(self, storage: &mut dyn Storage) -> Result<(), Error> {
         let Self { offset, bytes, before, len } = self;
         // The bytes between the replaced elements are also written, so they must not have changed.

@@ -1,7 +1,7 @@
 //! Putting elements, strings and arrays at a path.
 //!
 //! Elements that already have the type in the file are written directly from the memory of the
-//! caller. If only the byte order differs, small pieces of the elements are copied and swapped.
+//! caller. If only the byte order differs, the elements are copied and swapped in small pieces.
 //! Otherwise, all elements are converted first.
 
 use std::borrow::Cow;
@@ -48,11 +48,12 @@ impl Deref for Packed<'_> {
 impl Writer<'_> {
     /// Puts numbers at a path. `elements` contains the numbers in C order. Paths have the same form
     /// as for [`File::get`](crate::File::get). Numbers are converted to the type in the file.
-    /// Floats are rounded to its precision, but a number that is out of range, or a fraction for an
-    /// integer type, is an error.
+    /// Floats are rounded to the precision of that type, but a number that is out of range, or a
+    /// fraction for an integer type, is an error.
     ///
-    /// Numbers that need no conversion are written without being copied, unless the file is written in one pass
-    /// and earlier data is still missing. [`put_vec`](Self::put_vec) avoids the copy in this case.
+    /// Numbers that fill a whole array and need no conversion are written without being copied,
+    /// unless the file is written in one pass and earlier data is still missing.
+    /// [`put_vec`](Self::put_vec) avoids the copy in this case.
     ///
     /// ```
     /// use dudley::{ErrorKind, File, Layout, WriteOptions};
@@ -140,7 +141,8 @@ impl Writer<'_> {
     /// anything else that [`binio::array`] reads. Records are converted field by field, and fields are matched
     /// by name.
     ///
-    /// Contiguous elements in memory are not copied if they need no conversion.
+    /// Contiguous elements in memory are not copied if they fill a whole array of a primitive type
+    /// and need no conversion.
     ///
     /// # Errors
     ///
@@ -211,8 +213,8 @@ impl Writer<'_> {
     }
 }
 
-/// If the file stores text, and elements of the given type are the code units of this text, returns
-/// the number of code units per string.
+/// Returns the number of code units per string if the file stores text and `given` is the type of
+/// its code units, otherwise `None`.
 fn characters(stored: &Datatype, given: &Datatype) -> Option<u64> {
     let (text, given) = (stored.as_scalar().filter(|stored| stored.is_text())?, given.as_scalar()?);
     let width = text.component_width() as u64;

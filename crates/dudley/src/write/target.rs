@@ -51,9 +51,7 @@ impl Writer<'_> {
             found.ok_or_else(|| reason("the instances of its struct differ in size"))?;
         if stored.is_compressed() {
             if !inside.is_empty() {
-                return Err(reason(
-                    "it is compressed inside a struct, and such arrays cannot be written",
-                ));
+                return Err(reason("compressed arrays inside structs cannot be written"));
             }
             return Ok(Destination { index, inside, datatype, shape: own, strided: None });
         }

@@ -220,8 +220,8 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    /// Starts the file: writes the values of dict parameters and, if the target is a stream, the
-    /// signature if possible.
+    /// Starts the file: writes the signature if the target is a stream and all addresses are known,
+    /// and writes the values of dict parameters.
     pub(super) fn begin(&mut self) -> Result<(), Error> {
         if let Some(target) = self.target.at() {
             target.set_len(0)?;
@@ -302,8 +302,8 @@ impl<'w> Writer<'w> {
         Ok(missing)
     }
 
-    /// Returns the error for a row whose address or size is unknown. Usually, the reason is a parameter in a
-    /// struct that has no value.
+    /// Returns the error for a row whose address or size is unknown. Usually, the reason is that a
+    /// parameter in a struct has no value.
     fn unknown(&self, row: Row) -> Error {
         let data = match row.subject() {
             Subject::Item(id) => self.layout.data_of(id),
@@ -367,7 +367,8 @@ impl<'w> Writer<'w> {
         Some(Signature { order, layout_address }.to_bytes())
     }
 
-    /// If the target is a stream, and the address of the layout is known, writes the signature.
+    /// If the target is a stream, and all addresses and sizes are known, writes the signature and
+    /// the rows that can already be written.
     fn begin_stream(&mut self) -> Result<(), Error> {
         let is_known = |row: &Row| row.address().is_some() && row.nbytes().is_some();
         if !self.table.rows().iter().all(is_known) {
@@ -438,8 +439,8 @@ impl<'w> Writer<'w> {
         Ok(report)
     }
 
-    /// Returns the addresses and bytes of the rows that have been put, the range of addresses of all new rows,
-    /// and the paths of missing data.
+    /// Returns the addresses and bytes of the rows to write, the range of addresses of all new
+    /// rows, and the paths of missing data.
     pub(super) fn into_rows(mut self) -> Result<NewRows, Error> {
         let missing = self.complete()?;
         let rows = self.table.rows();
@@ -452,7 +453,8 @@ impl<'w> Writer<'w> {
     }
 }
 
-/// The addresses and bytes of rows, the range of addresses of all new rows, and the paths of missing data.
+/// The addresses and bytes of the rows to write, the range of addresses of all new rows, and the
+/// paths of missing data.
 pub(super) type NewRows = (Vec<(u64, Bytes)>, Range<u64>, Vec<String>);
 
 /// Returns the text of a layout in the form in which it is appended to a file, with a newline at the end.

@@ -39,7 +39,7 @@ error[E032]: this type needs a parameter `JMAX`, which is not in scope
   |                 ---- this name is bound where the type is used
 ...
 5 | x = mesh
-  |     ^^^^ no such parameter is in scope where the type is used
+  |     ^^^^ the parameter must be in scope where the type is used
   |
   = help: did you mean `IMAX`?
 "
@@ -125,7 +125,7 @@ fn diagnostics_in_json_contain_lines_columns_and_byte_offsets() {
         "message": "`x` is declared twice",
         "line": 3, "column": 1, "offset": 14, "len": 1,
         "label": "declared again here",
-        "labels": [{"line": 2, "column": 1, "offset": 7, "len": 1, "message": "first here, as data"}],
+        "labels": [{"line": 2, "column": 1, "offset": 7, "len": 1, "message": "first declared here, as data"}],
         "help": ["names are unique in a dict; `name/` and `name [` reopen dicts and lists"],
     });
     assert_eq!(found, &expected);

@@ -279,8 +279,8 @@ impl fmt::Debug for Family {
 }
 
 impl Location {
-    /// Checks that the array has the same shape, strides and type in `other`, its location in
-    /// another file.
+    /// Checks that `other`, the location of the array in another file, has the same shape, strides
+    /// and type.
     fn check_alike(&self, other: &Self, path: &str, file: &Path) -> Result<(), Error> {
         if self.array_type() == other.array_type() && self.strides() == other.strides() {
             return Ok(());

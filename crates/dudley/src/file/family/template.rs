@@ -52,7 +52,7 @@ pub struct Template {
     params: Arc<[(ParamId, String)]>,
     is_native: bool,
     order: Option<Order>,
-    /// The cached addresses, up to `MAX_KEPT`.
+    /// The cached addresses, for at most `MAX_KEPT` sets of parameter values.
     kept: Arc<Mutex<Kept>>,
 }
 

@@ -118,8 +118,8 @@ type Reason = String;
 /// A data set as described by its header.
 struct DataSet {
     datatype: Datatype,
-    /// Dimensions of the data space, followed by the dimensions of the type, if it is an array type
-    /// or becomes bytes.
+    /// Dimensions of the data space, followed by the dimensions of an array type, or by the size of
+    /// a type that is converted to bytes.
     shape: Vec<u64>,
     /// The names and values of an enumeration type, otherwise `None`.
     names: Option<(Vec<String>, Vec<i64>)>,
@@ -507,8 +507,8 @@ fn joined(path: &str, name: &str) -> String {
     path
 }
 
-/// Converts an HDF5 type. Returns the type of one element, and additional dimensions if it is an
-/// array type or becomes bytes.
+/// Converts an HDF5 type. Returns the type of one element and the additional dimensions: the
+/// dimensions of an array type, or the size of a type that is converted to bytes.
 fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reason> {
     if depth > MAX_DEPTH {
         return Err(format!("types nest deeper than {MAX_DEPTH} levels"));
