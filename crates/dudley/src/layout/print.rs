@@ -116,8 +116,9 @@ impl<'a> Printer<'a> {
         dict == self.top
     }
 
-    /// Prints the steps that lead to a dict. They begin with `/`, or with `..` up to the common
-    /// ancestor, so that the names of common dicts, which may be long, are not repeated.
+    /// Prints the steps that lead to a dict, beginning with `/`, or with `..` for each level up to
+    /// the common ancestor. The names of common dicts, which may be long, are therefore not
+    /// repeated.
     fn go_to(&mut self, dict: ItemId) {
         if dict == self.dict {
             return;

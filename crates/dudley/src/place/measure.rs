@@ -364,9 +364,9 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         Ok(size)
     }
 
-    /// Walks the fields of an instance, and returns its size with tail padding. The values of its
-    /// free names begin at `frame`. `base` is the address of the instance, which is needed only for
-    /// reading the stream. Calls `visit` with each field.
+    /// Walks the fields of an instance, and returns its size, including any tail padding. The
+    /// values of its free names begin at `frame`. `base` is the address of the instance, which is
+    /// needed only for reading the stream. Calls `visit` with each field.
     pub(crate) fn fields(
         &mut self,
         id: TypeId,

@@ -216,9 +216,9 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
         })
     }
 
-    /// Like [`element`](Self::element), but supports any representation of sizes, and calls `dim` with all
-    /// dimensions. This function is inlined and uses much of the stack, so do not call it from a recursive
-    /// function.
+    /// Like [`element`](Self::element), but supports any representation of sizes, and calls `dim`
+    /// with all dimensions. This function is inlined and needs a lot of stack space, so do not call
+    /// it from a recursive function.
     #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
     #[inline(always)]
     pub(crate) fn element_in<'l, N: Names>(

@@ -2,7 +2,7 @@
 //!
 //! Floats are rounded to the precision of the new type. Conversion fails for a number that is out
 //! of range, for a fraction that would become an integer, and for an integer that would become a
-//! float but that an `f64` cannot represent exactly. Text is re-encoded and padded with zeros.
+//! float but cannot be represented exactly by an `f64`. Text is re-encoded and padded with zeros.
 //! Records are converted field by field, and fields are matched by name.
 
 use std::borrow::Cow;

@@ -457,7 +457,7 @@ impl<'w> Writer<'w> {
 /// paths of missing data.
 pub(super) type NewRows = (Vec<(u64, Bytes)>, Range<u64>, Vec<String>);
 
-/// Returns the text of a layout in the form in which it is appended to a file, with a newline at the end.
+/// Returns the text of a layout as it is appended to a file, with a newline at the end.
 pub(super) fn layout_text(layout: &Layout) -> String {
     let mut text = layout.source().text().to_owned();
     if !text.is_empty() && !text.ends_with(['\n', '\r']) {

@@ -139,10 +139,10 @@ impl Family {
         }
     }
 
-    /// Combines the arrays at this path in all files into one array, in which the first index is
-    /// the number of the file. Without summaries, this opens the first file; the parameters of the
-    /// other files are read together with their data. With the feature `rayon`, files are read in
-    /// parallel by the threads of the caller's rayon pool.
+    /// Combines the arrays at this path in all files into one array, whose first index is the
+    /// number of the file. Without summaries, only the first file is opened immediately, and the
+    /// parameters of the other files are read together with their data. With the feature `rayon`,
+    /// files are read in parallel by the threads of the caller's rayon pool.
     ///
     /// # Errors
     ///

@@ -143,8 +143,7 @@ impl Template {
         }
     }
 
-    /// Like [`locate`](Self::locate), but expects the values in the order in which the parameters
-    /// are declared.
+    /// Like [`locate`](Self::locate), but takes the values in order of declaration.
     pub(super) fn locate_for(&self, values: &[i64], path: &str) -> Result<Location, Error> {
         if let Some(known) = self.kept().get(values).and_then(|known| known.located.get(path)) {
             return Ok(known.clone());
