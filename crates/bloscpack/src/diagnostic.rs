@@ -38,8 +38,8 @@ binio::codes! {
         /// the end of the file.
         UnknownCount = "UnknownCount": Note;
         // Offsets
-        /// All offsets are unset (-1). Usually, the writer was interrupted. The chunks were found
-        /// in sequence.
+        /// All offsets are unset (-1), usually because the writer was interrupted. Each chunk was
+        /// located from the end of the previous one.
         OffsetsUnset = "OffsetsUnset": Note;
         /// An offset is wrong, or the offsets are in a different order than the chunks.
         OffsetMismatch = "OffsetMismatch": Error;
@@ -60,7 +60,8 @@ binio::codes! {
         DuplicateKey = "DuplicateKey": Note;
         /// An integer in the metadata does not fit into 64 bits. Its value is rounded, but its text is exact.
         BigInteger = "BigInteger": Note;
-        /// The metadata describes an array that does not match the data.
+        /// The metadata describes an array whose type is not supported, whose shape is invalid, or
+        /// whose length differs from that of the data.
         Array = "Array": Error;
         // Chunks
         /// A chunk has an invalid structure or a wrong digest, or it does not decode.

@@ -68,7 +68,7 @@ pub enum ErrorKind {
         part: Part,
         /// The digest in the file.
         stored: Digest,
-        /// The digest of the stored bytes.
+        /// The digest computed from the stored bytes.
         computed: Digest,
     },
     /// A chunk is not a Blosc buffer, or does not decode.
@@ -96,8 +96,8 @@ pub enum ErrorKind {
     OffsetMismatch {
         /// A description of the wrong offset.
         message: String,
-        /// Whether the offsets are correct but in a different order, which makes the order of the chunks
-        /// ambiguous.
+        /// Whether the table lists the correct offsets in a different order than the chunks in the
+        /// file, so that the order of the data is ambiguous.
         permuted: bool,
     },
     /// The metadata cannot be read, but the chunks can.
@@ -191,7 +191,8 @@ pub enum ErrorKind {
         /// The value that would be needed.
         requested: u64,
     },
-    /// Other damage, such as an interrupted append or a gap between chunks.
+    /// Other damage, such as an interrupted in-place change, or a file without a single intact
+    /// chunk.
     #[error("{0}")]
     Damaged(String),
 }
@@ -254,14 +255,14 @@ pub enum MetadataError {
     /// The text is not valid JSON.
     #[error("not valid JSON: {0}")]
     Json(String),
-    /// An integer does not fit into 64 bits, and rounding it would change the file.
+    /// An integer does not fit into 64 bits, and rounding it would change the metadata.
     #[error("the integer {0} does not fit into 64 bits and would be rounded")]
     BigInteger(String),
 }
 
 impl Error {
-    /// Returns `true` if reading the source failed, which says nothing about the content of the
-    /// file. Such an error is never a diagnostic.
+    /// Returns `true` if the error is a failure to read the source, which says nothing about the
+    /// content of the file. Such a failure is never reported as a diagnostic.
     pub(crate) fn is_io(&self) -> bool {
         matches!(self.kind(), ErrorKind::Io(_))
     }

@@ -1,4 +1,4 @@
-//! Interrupted changes in place.
+//! Interrupted in-place changes.
 //!
 //! While a file is changed in place, its journal is next to it as `NAME.undo-journal`;
 //! [`binio::write::journal`] describes the format of the journal. The journal contains the bytes

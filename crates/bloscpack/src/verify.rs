@@ -114,7 +114,8 @@ impl VerifyReport {
 ///
 /// # Errors
 ///
-/// Fails if reading the source fails, or if a chunk exceeds a limit of the [`OpenOptions`] of the file.
+/// Fails if reading the source fails, or if a chunk exceeds a limit that was set when the file was
+/// opened.
 pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<VerifyReport> {
     let bad = Mutex::new((Vec::new(), 0_u64));
     let threads = options.threads.min(file.chunks().len());
@@ -149,8 +150,9 @@ pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<VerifyReport
     Ok(VerifyReport { diagnostics, chunks: file.chunks().len() as u64 })
 }
 
-/// Returns a diagnostic if the metadata describes an array that does not match the data. Ignores
-/// any other metadata. Metadata that cannot be read is also ignored here, because the error was
+/// Returns a diagnostic if the metadata describes an array whose type is not supported, whose shape
+/// is invalid, or whose length differs from that of the data. Returns `None` if the metadata
+/// describes no array. Also returns `None` if the metadata cannot be read, because that error was
 /// reported when the file was opened.
 fn array_diagnostic(file: &Reader) -> Result<Option<Diagnostic>> {
     match file.array() {

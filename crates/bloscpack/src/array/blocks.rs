@@ -14,7 +14,8 @@ use crate::{Reader, UnpackOptions};
 /// The minimum length in bytes of a read that is decoded on several threads.
 const PARALLEL: usize = 4 << 20;
 
-/// The minimum length in bytes of the buffer that [`Access::Ranges`] reads into.
+/// The minimum value of `piece` in [`Access::Ranges`]: the size in bytes of the buffer that
+/// elements are read into.
 const PIECE: usize = 1 << 20;
 
 /// Reads the data of a file, and decodes only the Blosc blocks that a read overlaps. The last
@@ -29,8 +30,9 @@ pub(crate) struct Blocks<'r> {
 
 impl<'r> Blocks<'r> {
     pub(crate) fn new(file: &'r Reader) -> Self {
-        // Read a gap between elements too if it is shorter than a block. If the first chunk cannot
-        // be read, any value will do, because reading the elements fails as well.
+        // Also read a gap between elements if it is shorter than a block. Opening the file has
+        // checked the header of the first chunk, so reading it again fails only if the source does.
+        // Reading the elements will then report the error.
         let header = if file.is_empty() { None } else { file.chunk_header(0).ok() };
         let gap = header.map_or(1, |header| header.blocksize() as usize).max(1);
         let access = Access::Ranges { gap, piece: gap.saturating_mul(8).clamp(PIECE, PARALLEL) };

@@ -154,9 +154,9 @@ impl ArrayInfo {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::ShapeMismatch`] if the datatypes differ, if any length but the first
-    /// differs, if `rows` is a single element, or if `rows` has several dimensions in Fortran
-    /// order, because its rows are then not contiguous.
+    /// Fails with [`ErrorKind::ShapeMismatch`] if the datatypes differ, if the shapes differ in any
+    /// dimension but the first, if `rows` is a single element, or if `rows` has several dimensions
+    /// in Fortran order, because its rows are then not contiguous.
     pub fn check_rows(&self, rows: &Self) -> Result<()> {
         let row_shape = |info: &Self| info.shape().get(1..).map(<[u64]>::to_vec);
         // In an array with a single dimension, both orders are the same.
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_metadata_of_an_array_matches_the_original() {
+    fn the_metadata_of_an_array_matches_the_output_of_the_original_program() {
         // The metadata that bloscpack 0.16 writes for np.zeros((2, 3), dtype=[('a', 'S1'), ('b',
         // '<f8', (2,))]).
         let dtype = Datatype::parse("[('a', '|S1'), ('b', '<f8', (2,))]").unwrap();
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn appended_rows_with_another_type_or_row_shape_are_rejected() {
+    fn rows_with_a_different_type_shape_or_order_cannot_be_appended() {
         let info = |dtype, shape: &[u64], order| {
             ArrayInfo::new(Datatype::parse(dtype).unwrap(), shape.to_vec(), order).unwrap()
         };
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn data_whose_length_differs_from_that_of_the_array_is_rejected() {
+    fn data_that_is_longer_or_shorter_than_the_array_is_rejected() {
         let info = ArrayInfo::from_json(&metadata()).unwrap();
         assert!(info.check_size(48).is_ok());
         let error = info.check_size(40).unwrap_err();

@@ -1,4 +1,4 @@
-//! Packing arrays: options adapted to an array, and arrays in memory and in `.npy` files.
+//! Packing arrays from memory or from `.npy` files, and adapting the write options to an array.
 
 use std::io::{Seek, Write};
 
@@ -14,10 +14,11 @@ use crate::{Progress, WriteOptions, pack_slice, pack_source};
 const MAX_POWER: u32 = 7;
 
 impl WriteOptions {
-    /// Adapts the options to an array: sets the typesize to the size of an element, makes chunks of
-    /// whole elements, and describes the array in the metadata. If the metadata is already an
-    /// object, its other keys are kept after the keys of the array. With these options, any packing
-    /// function can pack the array, as long as its data has exactly [`ArrayInfo::byte_size`] bytes.
+    /// Adapts the options to an array: sets the typesize to the size of an element, rounds the
+    /// chunk size to whole elements, and describes the array in the metadata. If the options
+    /// already contain metadata, its keys follow the keys that describe the array. A key with the
+    /// same name as one of them is dropped. With these options, any packing function can pack the
+    /// array, as long as its data has exactly [`ArrayInfo::byte_size`] bytes.
     ///
     /// Blosc supports elements of at most 255 bytes. For larger elements, the typesize is the
     /// largest power of two, up to 128, that divides their size. For text, this is always a
@@ -83,8 +84,8 @@ fn typesize(itemsize: u64) -> u32 {
 ///
 /// # Errors
 ///
-/// Same as [`WriteOptions::array`] and [`pack_slice`]. Also fails with [`ErrorKind::ShapeMismatch`] if `data` does
-/// not have exactly the bytes of the array.
+/// Same as [`WriteOptions::array`] and [`pack_slice`]. Also fails with [`ErrorKind::ShapeMismatch`]
+/// if the length of `data` is not [`ArrayInfo::byte_size`].
 pub fn pack_array<W: Write + Seek + Send>(
     info: &ArrayInfo,
     data: &[u8],
@@ -125,7 +126,7 @@ pub fn pack_elements<T: Element, W: Write + Seek + Send>(
     pack_array(&info, as_bytes(elements), sink, options, progress)
 }
 
-/// Like [`pack_source`], but packs the array in a `.npy` file.
+/// Like [`pack_source`], but packs the array that a `.npy` file contains.
 ///
 /// # Errors
 ///
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn packing_an_array_fails_in_version_2_and_with_too_little_data() {
+    fn packing_an_array_fails_in_version_2_or_if_data_is_missing() {
         let v2 = packed(&info("<i2", &[3]), &WriteOptions::new().version(Version::V2));
         assert_eq!(v2.unwrap_err().to_string(), "no metadata in version 2");
         let sink = Cursor::new(vec![]);

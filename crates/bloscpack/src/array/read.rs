@@ -16,7 +16,7 @@ const PIECE: u64 = 1 << 20;
 /// An array in a file, or a part of one.
 ///
 /// An array is a view: creating it, [slicing](Self::slice) it and selecting a [field](Self::field)
-/// read nothing, and the results can be sliced again. Reading decodes only the Blosc blocks that
+/// read no data, and the results can be sliced again. Reading decodes only the Blosc blocks that
 /// contain elements of the view. Long ranges are decoded on several threads.
 ///
 /// ```
@@ -85,18 +85,20 @@ impl<'r> Array<'r> {
         self.info.shape()
     }
 
-    /// Returns the order of the elements in the file. A part of an array has the order of the whole array.
+    /// Returns the order of the elements in the file, C or Fortran. A part of an array has the same
+    /// order as the whole array.
     pub fn order(&self) -> Order {
         self.info.order()
     }
 
-    /// Returns a part of the array, with one slice per dimension from the outermost. See [`Slice`]
-    /// for the meaning of a slice. No element is read.
+    /// Returns a part of the array. The slices apply to the dimensions from the outermost on, and
+    /// dimensions without a slice are kept whole. See [`Slice`] for the meaning of each slice. No
+    /// element is read.
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::InvalidOption`] if there are more slices than dimensions, if an index is out of range,
-    /// or if a step is 0.
+    /// Fails with [`ErrorKind::InvalidOption`] if there are more slices than dimensions, if an
+    /// index is out of range, if a step is 0, or if there is more than one `...`.
     pub fn slice(&self, slices: &[Slice]) -> Result<Self> {
         self.part(self.view.slice(slices)?)
     }
@@ -165,7 +167,7 @@ impl<'r> Array<'r> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::ElementType`] if the elements have a different type, with
+    /// Fails with [`ErrorKind::ElementType`] if the elements do not have the type `T`, with
     /// [`ErrorKind::Limit`] if they exceed [`Limits::max_decoded`](crate::Limits::max_decoded), and
     /// with [`ErrorKind::ChecksumMismatch`] or [`ErrorKind::CorruptChunk`] if a chunk is damaged.
     /// Also fails if reading fails.
@@ -242,7 +244,8 @@ impl<'r> Array<'r> {
     }
 
     /// Writes the array as a `.npy` file. The elements keep the order and the byte order that they
-    /// have in this file. Only a few chunks are in memory at a time, however large the array is.
+    /// have in the Bloscpack file. Only a few chunks are in memory at a time, however large the
+    /// array is.
     ///
     /// ```
     /// # use std::io::Cursor;
@@ -335,7 +338,8 @@ mod tests {
         (0..len).map(|i| (i * i / 7).to_le_bytes()[0]).collect()
     }
 
-    /// Returns the position of an element in the data, computed from the definition of the order.
+    /// Returns the number of elements that precede an element in the data, computed from the
+    /// definition of the order.
     fn place(index: &[u64], shape: &[u64], order: Order) -> u64 {
         let axes = index.iter().zip(shape);
         let step = |place: u64, (index, count): (&u64, &u64)| place * count + index;

@@ -1,4 +1,5 @@
-//! Changing existing files: appending data, replacing the metadata, writing another version or checksum.
+//! Changing existing files: appending data, replacing the metadata, and rewriting a file with
+//! another version or checksum.
 
 pub(crate) mod append;
 pub(crate) mod rewrite;

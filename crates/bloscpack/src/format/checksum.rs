@@ -5,7 +5,7 @@
 //! | 0 | `None` | 0 | |
 //! | 1 | `adler32` | 4 | number, little-endian |
 //! | 2 | `crc32` | 4 | number, little-endian |
-//! | 3 to 8 | `md5` `sha1` `sha224` `sha256` `sha384` `sha512` | 16 to 64 | bytes in the printed order |
+//! | 3 to 8 | `md5` `sha1` `sha224` `sha256` `sha384` `sha512` | 16 to 64 | bytes, as printed |
 //!
 //! The digest of a chunk covers the whole Blosc buffer, including its header, and follows the
 //! buffer. The digest of the metadata covers the stored payload and follows the padding.
@@ -110,8 +110,8 @@ impl Checksum {
     ///
     /// # Errors
     ///
-    /// Fails with [`binio::ErrorKind::Checksum`] if the digests differ, and if `stored` does not have the length of a
-    /// digest.
+    /// Fails with [`binio::ErrorKind::Checksum`] if the digests differ, and with
+    /// [`binio::ErrorKind::Invalid`] if `stored` is not [`len`](Self::len) bytes long.
     pub fn verify(self, data: &[u8], stored: &[u8]) -> Result<(), Error> {
         let Some(algorithm) = self.algorithm() else { return Ok(()) };
         let stored = Digest::stored(algorithm, stored, Endian::Little)?;

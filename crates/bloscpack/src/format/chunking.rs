@@ -1,11 +1,11 @@
-//! Dividing data into chunks. The header states the resulting numbers:
+//! Dividing `len` bytes of data into chunks of `requested` bytes. The header states these numbers:
 //!
-//! | length of the data, with the requested `chunk_size` | nchunks | `chunk_size` | `last_chunk` |
+//! | length of the data | nchunks | `chunk_size` | `last_chunk` |
 //! |---|---|---|---|
 //! | 0 | 1 | 0 | 0 |
-//! | at most `chunk_size` | 1 | `len` | `len` |
-//! | a multiple of `chunk_size` | `len / chunk_size` | as requested | `chunk_size`, never 0 |
-//! | any other | `len / chunk_size + 1` | as requested | the remainder |
+//! | 1 to `requested` | 1 | `len` | `len` |
+//! | another multiple of `requested` | `len / requested` | `requested` | `requested` |
+//! | any other length | `len / requested + 1` | `requested` | `len % requested` |
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -113,7 +113,7 @@ fn parse_size(text: &str) -> Option<u64> {
     if !is_number(whole) || !is_number(decimals) || (whole.is_empty() && decimals.is_empty()) {
         return None;
     }
-    // Ignore further decimals, because they do not change the number of whole bytes.
+    // Use at most 20 decimals. All further ones together are worth less than a millionth of a byte.
     let decimals = &decimals[..decimals.len().min(20)];
     let digits = format!("{whole}{decimals}").parse::<u128>().ok()?;
     let scale = decimals.bytes().fold(1_u128, |scale, _| scale * 10);
@@ -183,8 +183,8 @@ impl Chunking {
     }
 }
 
-/// Returns `chunk_size` and `last_chunk` for a header. The first value is `None` if the chunks
-/// before the last one differ in size, or if the last chunk is larger than they are.
+/// Returns `chunk_size` and `last_chunk` for a header. `chunk_size` is `None` if the chunks before
+/// the last one are empty or differ in size, or if the last chunk is larger.
 pub(crate) fn sizes_of(
     mut chunks: impl DoubleEndedIterator<Item = u32> + Clone,
 ) -> (Option<u32>, Option<u32>) {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn chunk_count_and_sizes_match_the_original() {
+    fn chunk_count_and_sizes_match_the_original_program() {
         // The original program printed the expected values.
         for (len, chunk_size, expected) in [
             (0, 10, (1, 0, 0)),
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_parsed_as_in_the_original() {
+    fn sizes_are_parsed_as_in_the_original_program() {
         for (text, bytes) in [
             ("1B", 1),
             ("100", 100),
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_sizes_are_reported_with_their_text_or_the_valid_range() {
+    fn invalid_sizes_are_rejected() {
         for text in [
             "",
             "0",

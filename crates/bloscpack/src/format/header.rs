@@ -41,9 +41,9 @@ const MAGIC: &[u8; 4] = b"blpk";
 /// The maximum length of the data in a Blosc buffer, in bytes.
 pub(crate) const MAX_NBYTES: u32 = i32::MAX as u32 - 16;
 
-/// Length of a version 1 header in bytes.
+/// The length of a version 1 header in bytes.
 const V1_LEN: usize = 16;
-/// Length of a version 2 or 3 header in bytes.
+/// The length of a version 2 or 3 header in bytes.
 const LEN: usize = 32;
 
 const OPTION_OFFSETS: u8 = 1;
@@ -149,8 +149,8 @@ impl Header {
     /// Fails with [`ErrorKind::NotBloscpack`] if the signature is missing, with
     /// [`ErrorKind::UnsupportedVersion`], [`ErrorKind::UnknownOptions`] or
     /// [`ErrorKind::UnknownChecksum`] for an unknown value, with [`ErrorKind::InvalidHeader`] for
-    /// an impossible number, and with [`ErrorKind::Truncated`] if the header is not complete. In
-    /// strict reading, every irregularity is an error.
+    /// an invalid value in another field, and with [`ErrorKind::Truncated`] if the header is not
+    /// complete. In strict reading, every irregularity is an error.
     pub fn parse(
         bytes: &[u8],
         strictness: Strictness,
@@ -359,7 +359,7 @@ impl Header {
         let room = stored_count("max_app_chunks", 24, self.max_app_chunks)?;
         out[24..].copy_from_slice(&room.to_le_bytes());
         if is_v3 {
-            // Never write a header that strict reading rejects.
+            // Reject numbers that contradict each other, as strict reading does.
             self.clone().check_v3(true, &mut Vec::new())?;
         }
         Ok(out)
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn every_invalid_field_of_version_3_is_reported_with_its_offset() {
+    fn invalid_fields_of_version_3_are_reported_by_name() {
         let minus_two = (-2_i64).to_le_bytes();
         for (at, patch, field) in [
             (5, &[4][..], "option"),
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn survivable_violations_are_errors_in_strict_reading_and_diagnostics_in_lenient_reading() {
+    fn violations_that_do_not_prevent_reading_are_errors_only_in_strict_reading() {
         let no_offsets = {
             let mut bytes = v3();
             bytes[5] = 0;

@@ -49,9 +49,9 @@ pub struct Layout {
     pub(crate) data: Range<u64>,
     chunks: Vec<ChunkEntry>,
     plain_len: u64,
-    /// The size of all chunks but the last, or `None` if their sizes differ or the last chunk is
-    /// larger. If the size is known, [`chunk_at`](Self::chunk_at) computes the index of a chunk
-    /// instead of searching for it.
+    /// The size of all chunks but the last, or `None` if they are empty or differ in size, or if
+    /// the last chunk is larger. If the size is known, [`chunk_at`](Self::chunk_at) computes the
+    /// index of a chunk instead of searching for it.
     uniform: Option<u64>,
 }
 

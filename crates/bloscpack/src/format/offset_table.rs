@@ -20,9 +20,9 @@ const PIECE: usize = 1 << 20;
 pub(crate) enum Entries {
     /// All offsets are -1, because the writer did not fill them in.
     Unset,
-    /// All offsets, each of which is possible.
+    /// All offsets. A chunk can begin at each of them.
     Set(Vec<u64>),
-    /// The first impossible offset: no chunk can begin there.
+    /// The first offset at which no chunk can begin.
     Broken {
         /// The index of the table entry.
         index: u64,
@@ -66,11 +66,11 @@ impl Table {
         Ok(entries)
     }
 
-    /// Reads a table, which must be within the source. The first `nchunks` entries are chunk offsets, which are
-    /// possible only if they are in `data`; the remaining entries are spare.
+    /// Reads a table, which must be within the source. The first `nchunks` entries are chunk
+    /// offsets, and the remaining entries are spare. A chunk can begin only at an offset in `data`.
     ///
-    /// If an offset is impossible, all offsets are dropped, so that an invalid table does not use
-    /// memory for the number of entries that the header claims.
+    /// If an offset is not in `data`, all offsets are discarded, so that an invalid table does not
+    /// use memory for the number of entries that the header claims.
     pub(crate) fn read(
         source: &dyn ReadAt,
         range: &Range<u64>,
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn table_entries_are_the_chunk_offsets() {
+    fn the_first_table_entries_are_the_chunk_offsets() {
         let table = read(&[150, 100, 199, -1, -1], 3);
         assert_eq!(table.entries, Entries::Set(vec![150, 100, 199]));
         assert_eq!(table.spare, None);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_impossible_table_entry_is_reported() {
+    fn the_first_offset_at_which_no_chunk_can_begin_is_reported() {
         for value in [-1, -2, 0, 99, 200, i64::MAX, i64::MIN] {
             let table = read(&[100, value, -1], 3);
             assert_eq!(table.entries, Entries::Broken { index: 1, value });

@@ -63,7 +63,7 @@ struct QueueState<I, T> {
     first: usize,
     /// The number of taken results whose memory was returned.
     done: usize,
-    /// The results from `first` to `next`; `None` while a job is in progress.
+    /// The results from `first` to `next`. A result is `None` while its job is in progress.
     results: VecDeque<Option<Result<T>>>,
     /// Memory of results that were taken, to be reused for new results.
     spare: Vec<T>,
@@ -160,7 +160,7 @@ impl<I: Iterator, T: Default> Queue<I, T> {
         }
     }
 
-    /// Accepts the memory of a result that was taken, which makes space for another result.
+    /// Keeps the memory of a taken result for reuse, and makes space for another result.
     fn give_back(&self, result: T) {
         let mut state = lock(&self.state);
         state.spare.push(result);
@@ -168,7 +168,8 @@ impl<I: Iterator, T: Default> Queue<I, T> {
     }
 }
 
-/// Stops the queue when dropped, so that no thread waits for a thread that has ended.
+/// Stops the queue when dropped, but only during a panic if `only_in_panic` is set. No thread then
+/// waits for a thread that has ended.
 struct Stop<'a, I, T> {
     queue: &'a Queue<I, T>,
     only_in_panic: bool,

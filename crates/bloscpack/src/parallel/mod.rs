@@ -1,9 +1,9 @@
 //! Running jobs on several threads with bounded memory. The jobs are independent, but their results
 //! can be taken in order.
 //!
-//! All threads belong to the caller's `rayon` pool: the pool in whose `install` a call is made, or
-//! the global pool. With one thread, or without the feature `rayon`, everything runs on the
-//! caller's thread. No job waits for another, so a pool of any size makes progress. A job may
+//! All threads belong to the caller's `rayon` pool: the pool that runs the calling code or, outside
+//! of any pool, the global one. With one thread, or without the feature `rayon`, everything runs on
+//! the caller's thread. No job waits for another, so a pool of any size makes progress. A job may
 //! itself call these functions.
 //!
 //! Jobs are handed out in order, one at a time. If several jobs fail, the error of the first one is
@@ -108,8 +108,9 @@ fn one_by_one<J, S, T: Default>(
 
 #[cfg(feature = "rayon")]
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A lock is poisoned only if the caller's code has panicked. Using the data anyway is safe: no
-    // thread runs that code again, and the panic resumes once all threads have ended.
+    // A lock is poisoned only if `take` or the iterator of the jobs has panicked. The queue is
+    // consistent even then, `take` is not called again, and the panic resumes once all threads have
+    // ended.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -230,7 +231,7 @@ mod tests {
                 for_each(ALL, 0..50, || (), |(), job| work(&mut (), job, &mut 0)).unwrap();
             };
             pool.install(run_all);
-            // Also make several calls at the same time on the threads of the pool.
+            // Also run everything four times at once, on the threads of the pool.
             pool.scope(|scope| (0..4).for_each(|_| scope.spawn(|_| run_all())));
         }
     }

@@ -1,7 +1,7 @@
 //! Running jobs on several worker threads, which also take the results in order.
 //!
-//! After finishing a job, a worker takes all results whose turn it is, unless another worker is
-//! already taking results. For its next job, it can then usually reuse the memory of the last
+//! After finishing a job, a worker takes all results that are next in order, unless another worker
+//! is already taking results. For its next job, it can then usually reuse the memory of the last
 //! result, while this memory is still in its cache.
 
 use std::collections::VecDeque;
@@ -181,7 +181,7 @@ impl<I: Iterator, T: Default> Queue<I, T> {
 
 impl<I, T> QueueState<I, T> {
     /// Removes and returns the next result in order, for the current worker to take. Returns `None`
-    /// if the result is not available.
+    /// if the job is still in progress. If the job failed, stores its error and returns `None`.
     fn next_result(&mut self) -> Option<T> {
         let result = self.results.front_mut()?.take()?;
         self.results.pop_front();

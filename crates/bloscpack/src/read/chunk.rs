@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 0 | 16 | header of the Blosc buffer: `nbytes`, `ctbytes` and the compression |
 //! | 16 | `ctbytes` - 16 | the rest of the buffer |
-//! | `ctbytes` | by checksum | digest of the buffer, including its header |
+//! | `ctbytes` | 0 to 64 | digest of the buffer, including its header |
 
 use std::fmt;
 use std::io;

@@ -1,10 +1,9 @@
 //! Finding the chunks, each of which begins where the previous one ends.
 //!
-//! If the table of offsets is unset, or contains the offsets of the chunks in file order, the data
-//! has this order. If the table contains the same offsets in a different order, tools disagree
-//! about the order of the data, so the caller has to choose it. If the table is wrong in any other
-//! way, lenient reading ignores it, but only if the structure and the digest of every chunk are
-//! valid.
+//! If the table of offsets is unset, or lists the chunks in file order, the data is in file order
+//! as well. If the table contains the same offsets in a different order, tools disagree about the
+//! order of the data, so the caller has to choose it. If the table is wrong in any other way,
+//! lenient reading ignores it, but only if the structure and the digest of every chunk are valid.
 
 use std::fmt;
 use std::ops::Range;
@@ -157,7 +156,8 @@ impl Chain<'_> {
         Ok(chunks)
     }
 
-    /// Returns the chunks in sequence despite a wrong table, if the structure and the digest of every chunk are valid.
+    /// Returns the contiguous chunks despite a wrong table. Fails in strict reading, or if the
+    /// structure or the digest of a chunk is invalid.
     fn scan_instead(
         &self,
         start: u64,
@@ -188,7 +188,8 @@ impl Chain<'_> {
                 Ok(chunks)
             }
             Err(error) => {
-                // The offsets of a truncated file point past its end.
+                // In a truncated file, offsets can point past the end of the file, so report the
+                // truncation instead.
                 let kept = matches!(
                     error.kind(),
                     ErrorKind::Truncated { .. } | ErrorKind::OffsetMismatch { .. }

@@ -3,9 +3,10 @@
 //! 1. The first 32 bytes: the version and the header.
 //! 2. The metadata section, if there is one: its header, then payload and digest.
 //! 3. The table of offsets, if there is one.
-//! 4. The 16 bytes of each chunk's Blosc header.
+//! 4. The 16 bytes of each chunk's Blosc header, and of a possible header after the last chunk.
 //!
-//! Nothing else is read, however large the file is.
+//! Nothing else is read, however large the file is, unless the table of offsets is wrong. Lenient
+//! reading then reads and checks every chunk.
 
 use std::ops::Range;
 
@@ -150,7 +151,8 @@ pub(crate) fn within(
     }
 }
 
-/// Compares the sizes in the header with the sizes of the chunks, which take precedence.
+/// Compares the sizes in the header with the sizes of the chunks, which take precedence. Fails if
+/// the sizes differ in strict reading, or if a chunk is unexpectedly empty.
 fn check_sizes(
     header: &Header,
     chunks: &[ChunkEntry],

@@ -153,7 +153,7 @@ impl Reader {
         self
     }
 
-    /// Returns the source of the stored bytes.
+    /// Returns the source from which the file is read.
     pub fn source(&self) -> &Arc<dyn ReadAt> {
         &self.source
     }
@@ -496,8 +496,8 @@ impl Reader {
 }
 
 impl OpenOptions {
-    /// Opens a file. Only the required ranges of the file are read, so memory does not grow with
-    /// its size. A memory map would not be faster; to use one, pass it to
+    /// Opens a file. Only the ranges that each call needs are read, so the file is never loaded as
+    /// a whole. A memory map would not be faster; to use one, pass it to
     /// [`from_source`](Self::from_source).
     ///
     /// If an in-place change was interrupted or is still in progress (see [`journal`]), the reader sees the file as it
@@ -558,14 +558,16 @@ impl OpenOptions {
     ///
     /// Fails if the source is not a Bloscpack file, if its version, checksum or option bits are
     /// unknown, if a header field is invalid, and with [`ErrorKind::Truncated`] if the file ends
-    /// before its last chunk. Fails with [`ErrorKind::OffsetMismatch`] if the order of the chunks
-    /// is ambiguous, with [`ErrorKind::SizeMismatch`] if there are more chunks than the header
-    /// states or if a chunk is unexpectedly empty, and with [`ErrorKind::ChecksumMismatch`] if the
-    /// digest of the metadata is wrong and [`ignore_metadata`](Self::ignore_metadata) is unset.
-    /// Also fails if reading fails or a limit is exceeded.
+    /// before the end of its last chunk. Fails with [`ErrorKind::OffsetMismatch`] if the order of
+    /// the chunks is ambiguous, with [`ErrorKind::SizeMismatch`] if there are more chunks than the
+    /// header states or if a chunk is unexpectedly empty, and with [`ErrorKind::ChecksumMismatch`]
+    /// if the digest of the metadata is wrong and [`ignore_metadata`](Self::ignore_metadata) is
+    /// unset. Also fails if a chunk does not begin with a valid Blosc header, if reading fails, or
+    /// if a limit is exceeded.
     ///
     /// Other irregularities are diagnostics. With [`Strictness::Strict`], however, violations of
-    /// the format are errors. A damaged chunk is an error only when it is read.
+    /// the format are errors. Damaged data in a chunk is an error only when the chunk is read,
+    /// unless an offset is wrong: all chunks are then checked when the file is opened.
     #[allow(
         clippy::wrong_self_convention,
         reason = "options build readers, as in std's OpenOptions"

@@ -342,7 +342,8 @@ mod tests {
         let (file, data) = packed(1);
         let start = Reader::from_bytes(file.clone()).unwrap().chunks()[1].offset;
         let start = usize::try_from(start).unwrap();
-        // Damage the streams of the second chunk, the table of its blocks, and its typesize.
+        // Damage in turn the streams of the second chunk, the table of its blocks, and its
+        // typesize.
         for at in [start + 1000, start + 18, start + 17 * 4, start + 3] {
             let mut bad = file.clone();
             bad[at] ^= 0x7f;

@@ -52,8 +52,9 @@ impl RecoverOptions {
         skip_bad: bool;
         /// Sets whether to continue after bad chunks, and replace each of them with a chunk of
         /// zeros. The chunks of zeros are as long as the header states for all chunks but the last.
-        /// Bad chunks at the end of the file are not replaced. The number of consecutive bad chunks
-        /// is derived from the table; if that is impossible, a single bad chunk is assumed.
+        /// If the header states no length, or at the end of the file, bad chunks are not replaced.
+        /// The number of consecutive bad chunks is derived from the table; if that is impossible, a
+        /// single bad chunk is assumed.
         fill_zeros: bool;
     }
 
@@ -91,7 +92,7 @@ pub struct RecoverReport {
     pub plain_len: u64,
     /// The lost chunks, in file order.
     pub lost: Vec<Loss>,
-    /// Other irregularities, in the header, the table and the metadata.
+    /// Irregularities in the header, the table of offsets and the metadata.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -394,8 +395,8 @@ mod tests {
             file.chunks[2] = junk(file.chunks[2].len());
             let (data, report) = recovered(&file.bytes(), &RecoverOptions::new().skip_bad(true));
             assert_eq!(data, data_of(&[0, 3]));
-            // Without a table, only one chunk is assumed to be missing after the first, so the
-            // fourth chunk is counted as the third, and another chunk is missing at the end.
+            // Without a table, recovery assumes that only one chunk was lost after the first. It
+            // therefore counts the fourth chunk as the third, and reports the fourth as lost.
             let expected = if has_table { vec![(1..3, 0)] } else { vec![(1..2, 0), (3..4, 0)] };
             assert_eq!(lost(&report), expected);
         }
@@ -472,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn many_false_candidates_do_not_make_recovery_slow() {
+    fn many_invalid_blosc_headers_do_not_make_recovery_slow() {
         // Every 16 bytes, there is a Blosc header that claims the rest of the file, but none of
         // these buffers is valid.
         let mut file = file().without_offsets();

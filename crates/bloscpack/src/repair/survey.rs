@@ -42,7 +42,8 @@ pub(crate) enum Found {
 #[derive(Debug)]
 pub(crate) struct Survey {
     pub(crate) header: Header,
-    /// The range of the metadata section, or `None` if there is no section or its end is unknown.
+    /// The range of the metadata section. `None` if there is no section, if its end is unknown, or
+    /// if it extends past the end of the file.
     pub(crate) metadata: Option<Range<u64>>,
     /// The chunks and holes, in file order.
     pub(crate) found: Vec<Found>,
@@ -219,8 +220,8 @@ impl Search<'_> {
         let nchunks = self.header.nchunks;
         while position < self.file_len() {
             let is_beyond = nchunks.is_some_and(|nchunks| index >= nchunks);
-            // After the number of chunks that the header states, there may be chunks of an
-            // interrupted append, or bytes that appending left behind.
+            // The header may not count the chunks of an interrupted append. Bytes that appending
+            // left behind may also follow the last chunk.
             if is_beyond && !self.is_full(found.last()) {
                 break;
             }

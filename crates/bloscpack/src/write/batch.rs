@@ -9,10 +9,10 @@ use crate::error::{ErrorKind, Result};
 use crate::parallel::{in_order_here, workers};
 use crate::write::chunk_encoder::Recipe;
 
-/// The number of bytes in a batch, rounded down to whole chunks. The chunks of a batch are
-/// compressed together on several threads. Batches are large, because all threads have to finish
-/// before the next batch can start. If chunks are too large for this size, a batch has one chunk
-/// per thread.
+/// The usual maximum length of a batch in bytes. The chunks of a batch are compressed together on
+/// several threads. Batches are large, because all threads have to finish before the next batch can
+/// start. If fewer chunks than threads fit, a batch has one chunk per thread. With a single thread,
+/// every batch is one chunk.
 const BATCH: usize = 32 << 20;
 
 /// Gathers data until there is a batch of chunks for all threads, and compresses the batch.
@@ -44,7 +44,7 @@ impl Filling {
         Ok((Self { recipe, threads, chunk_size, batch, batch_len, len, expected, failed }, section))
     }
 
-    /// Returns the length in bytes of the data gathered so far.
+    /// Returns the length in bytes of all data gathered so far, including compressed batches.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }

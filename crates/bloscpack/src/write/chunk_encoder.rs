@@ -8,7 +8,7 @@ use binio::blosc::{CompressOptions, Compressor, HEADER_LEN, Shuffle, compress, c
 use crate::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The parameters for compressing chunks, and the checksum of their digests.
+/// The parameters for compressing chunks, and the algorithm of their digests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recipe {
     pub(crate) compress: CompressOptions,

@@ -8,7 +8,7 @@
 //! | offsets, 8 bytes each | third, as -1, and again at the end |
 //! | each chunk: Blosc buffer, digest | in the order of the data, without gaps |
 //!
-//! A killed writer leaves a header, offsets of -1, complete chunks, and perhaps a truncated one.
+//! A killed writer leaves a header, offsets of -1, complete chunks, and possibly a truncated chunk.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -39,7 +39,8 @@ pub(crate) struct ContainerWriter<W> {
 
 impl<W: Write> ContainerWriter<W> {
     /// Writes the header, the metadata section, and a table of unset offsets. `section` is the
-    /// complete metadata section, including its padding and its digest, or empty.
+    /// complete metadata section, including its padding and its digest. It is empty if the file has
+    /// no metadata.
     ///
     /// The numbers in the header may be wrong, because [`finish`](Self::finish) corrects them.
     /// However, they determine the length of the table of offsets, which must have enough entries.

@@ -24,8 +24,9 @@ pub(crate) const TYPESIZE: u8 = 8;
 /// and lz4hc are part of that feature. Chunks are compressed on all threads of the caller's `rayon`
 /// pool.
 ///
-/// Options are checked before anything is written. An invalid value is an [`InvalidOption`](ErrorKind::InvalidOption),
-/// and an option that only another version supports is [`NotInVersion`](ErrorKind::NotInVersion).
+/// Options are checked before anything is written. An invalid value fails with
+/// [`InvalidOption`](ErrorKind::InvalidOption), and an option that the version does not support
+/// fails with [`NotInVersion`](ErrorKind::NotInVersion).
 ///
 /// ```
 /// use bloscpack::{Checksum, ChunkSize, Compressor, Shuffle, WriteOptions, pack_to_vec};
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_options_match_the_original() {
+    fn the_default_options_match_the_original_program() {
         let options = WriteOptions::new();
         let (recipe, section) = options.check().unwrap();
         assert_eq!(recipe.checksum, Checksum::Adler32);

@@ -152,9 +152,9 @@ pub fn pack_file(
 /// Packs all data from a reader, such as a pipe, into `output`, which is created only once it is
 /// complete. `progress` is called with the number of bytes read since the last call.
 ///
-/// The length of the table of offsets is known only at the end. Therefore, the chunks are first
-/// written to a temporary file. Then they are copied to `output` after the table, within the kernel
-/// if the system supports this.
+/// The length of the table of offsets is known only at the end. The chunks are therefore written to
+/// a temporary file first, and then copied to `output` after the table, within the kernel if the
+/// system supports this. Without offsets, nothing is copied.
 ///
 /// ```
 /// use bloscpack::{Reader, WriteOptions, pack_reader};

@@ -15,9 +15,9 @@ use crate::{Progress, WriteOptions};
 /// Packs data that arrives piece by piece into a sink that cannot seek, such as a pipe.
 ///
 /// The file has no offsets, whatever the options say. If the length of the data is also unknown,
-/// the header states an unknown number of chunks (-1), and readers continue to the end of the file.
-/// **The original program does not**: it treats such a file as empty. For data of known length, use
-/// [`with_len`](Self::with_len): every reader can read the resulting file.
+/// the header states an unknown number of chunks (-1). This crate then reads chunks up to the end
+/// of the file, but **the original program treats the file as empty**. If the length of the data is
+/// known, use [`with_len`](Self::with_len): every reader can read the resulting file.
 ///
 /// ```
 /// use std::io::Write;
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_whose_length_differs_from_the_announced_one_is_rejected() {
+    fn a_stream_that_is_longer_or_shorter_than_announced_is_rejected() {
         let options = WriteOptions::new();
         let mut writer = StreamWriter::with_len(Vec::new(), &options, 3).unwrap();
         assert!(writer.write_all(b"four").is_err());

@@ -1,4 +1,4 @@
-//! Appending: the last chunk is filled up, and new chunks follow it.
+//! Appending data: the last chunk is filled up, and new chunks follow it.
 //!
 //! ```text
 //! before   header  | metadata | offsets 0 1 2 -1 -1 | chunk chunk ch
@@ -59,8 +59,8 @@ pub struct AppendOptions {
 }
 
 impl AppendOptions {
-    /// Returns the default options: the data is appended through a new file, which replaces the old one when it is
-    /// complete.
+    /// Returns the default options: appending writes a new file, which replaces the old one once it
+    /// is complete.
     pub fn new() -> Self {
         Self::default()
     }
@@ -90,8 +90,8 @@ impl AppendOptions {
         /// Sets whether to append to the first dimension of a numpy array and update the shape in the metadata. Without
         /// this option or new metadata, appending to an array fails, because its shape would no longer match the data.
         axis0: bool;
-        /// Sets whether to append to a file whose header does not state the number or the size of
-        /// its chunks (-1). The header then states the values that were found.
+        /// Sets whether to append to a file whose header states -1 (unknown) for the number or the
+        /// sizes of its chunks. The header then states the values that were found.
         scan: bool;
         /// Sets the limits for reading the file. Default: the limits of [`OpenOptions`].
         limits: Limits => Some(limits);
@@ -128,7 +128,7 @@ pub struct Appended {
     pub len: u64,
     /// The compressor of the written chunks.
     pub compressor: Compressor,
-    /// The level of the written chunks.
+    /// The compression level of the written chunks.
     pub level: u8,
     /// The shuffle of the written chunks.
     pub shuffle: Shuffle,

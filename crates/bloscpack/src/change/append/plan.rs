@@ -52,8 +52,8 @@ pub(super) fn check(reader: &Reader) -> Result<()> {
     Ok(())
 }
 
-/// Returns the parameters for storing chunks: the parameters of the last nonempty chunk, unless
-/// options override them.
+/// Returns the parameters for storing chunks. Parameters that the options do not set come from the
+/// last nonempty chunk or, if the file has no data, from the header and the defaults.
 pub(super) fn recipe(reader: &Reader, options: &AppendOptions) -> Result<Recipe> {
     let (mut compressor, mut shuffle) = (COMPRESSOR, Shuffle::Byte);
     let mut typesize = match reader.header().typesize {
@@ -62,8 +62,8 @@ pub(super) fn recipe(reader: &Reader, options: &AppendOptions) -> Result<Recipe>
     };
     if let Some(last) = reader.chunks().iter().rposition(|chunk| chunk.nbytes > 0) {
         let header = reader.chunk_header(last)?;
-        // Use the first compressor of the codec: lz4 and lz4hc share a codec, and lz4 is the
-        // default.
+        // Use the first compressor of the codec. Only lz4 and lz4hc share a codec, and lz4 precedes
+        // lz4hc.
         let mut all = Compressor::ALL.into_iter();
         let found = all.find(|compressor| compressor.codec() == header.codec());
         compressor = found.unwrap_or(compressor);

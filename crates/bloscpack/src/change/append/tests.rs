@@ -46,7 +46,8 @@ impl Folder {
         fs::read(self.path()).unwrap()
     }
 
-    /// Opens the file, which must be the only one in the folder and have no diagnostics.
+    /// Opens the file, which must be the only one in the folder and have no diagnostics worse than
+    /// notes.
     fn reader(&self) -> Reader {
         assert_eq!(fs::read_dir(self.folder.path()).unwrap().count(), 1);
         let reader = Reader::from_bytes(self.bytes()).unwrap();
@@ -61,7 +62,7 @@ impl Folder {
 }
 
 #[test]
-fn appending_produces_the_same_file_as_packing_all_data_together() {
+fn appending_produces_the_same_chunks_as_packing_all_data_together() {
     let data = data(7_321);
     for first in [0, 37, 999, 1000, 1001, 3000, 3500] {
         for options in both() {
@@ -191,7 +192,7 @@ fn appending_to_version_1_is_rejected() {
 }
 
 #[test]
-fn a_stream_is_appended_to_only_if_scanning_is_requested() {
+fn appending_to_a_stream_is_rejected_unless_scan_is_set() {
     for options in both() {
         let mut writer = StreamWriter::new(Vec::new(), &packing()).unwrap();
         std::io::Write::write_all(&mut writer, &data(2500)).unwrap();
@@ -273,7 +274,7 @@ fn appending_rows_to_an_array_is_rejected_unless_axis0_is_set() {
 }
 
 #[test]
-fn appending_to_an_array_without_contiguous_rows_is_rejected() {
+fn appending_to_an_array_is_rejected_unless_its_rows_are_contiguous_and_nonempty() {
     let options = AppendOptions::new().axis0(true);
     for (shape, order) in [(&[10, 10][..], "F"), (&[], "C"), (&[5, 0], "C")] {
         let error =

@@ -54,7 +54,7 @@ impl Job<'_> {
         container.finish(plan.header.chunk_size, plan.header.last_chunk)
     }
 
-    /// Changes the file in place. A failure rolls the change back.
+    /// Changes the file in place. If an operation fails, the change is rolled back.
     pub(super) fn run_in_place(&self, storage: &mut dyn Storage) -> Result<()> {
         let Self { reader, plan, .. } = self;
         let layout = reader.layout();
@@ -144,6 +144,7 @@ impl Job<'_> {
 struct InPlace {
     section: Option<Range<u64>>,
     entries: Option<Range<u64>>,
-    /// From the rewritten or first new chunk to the end of the old file.
+    /// The range from the rewritten chunk, or else from the first new chunk, to the end of the old
+    /// file.
     data: Range<u64>,
 }

@@ -62,10 +62,11 @@ impl MetadataEdit {
 ///
 /// # Errors
 ///
-/// Fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace) before anything is written if the value does not fit into
-/// the section and the file may not [grow](MetadataEdit::grow). Fails with [`Locked`](ErrorKind::Locked) if the file is
-/// being changed elsewhere, with [`ForeignJournal`](ErrorKind::ForeignJournal) if its journal belongs to another file,
-/// and if the file cannot be opened or written.
+/// Fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace) before anything is written if the value
+/// or its digest does not fit into the section and the file may not [grow](MetadataEdit::grow).
+/// Fails with [`Locked`](ErrorKind::Locked) if the file is being changed elsewhere, with
+/// [`ForeignJournal`](ErrorKind::ForeignJournal) if its journal belongs to another file, and if the
+/// file cannot be opened or written.
 pub fn set_metadata(path: impl AsRef<Path>, metadata: &Value, edit: MetadataEdit) -> Result<()> {
     set_metadata_locked(&FileLock::acquire(path)?, metadata, edit)
 }
@@ -95,7 +96,7 @@ pub(crate) fn set_metadata_locked(
 }
 
 /// Returns a section with new metadata and the same length as the old section. Fails if the
-/// metadata does not fit.
+/// metadata does not fit, or if its digest is longer or shorter than the old one.
 pub(crate) fn section_in_place(
     reader: &Reader,
     metadata: &Value,

@@ -79,7 +79,7 @@ impl RewriteOptions {
         version: Version => Some(version);
         /// Sets the checksum of the chunks.
         checksum: Checksum => Some(checksum);
-        /// Sets whether there is a table of offsets.
+        /// Sets whether the new file has a table of offsets.
         offsets: bool => Some(offsets);
         /// Sets the number of spare offsets, one for each chunk that can be appended.
         max_app_chunks: u64 => Some(max_app_chunks);
@@ -119,9 +119,9 @@ impl RewriteOptions {
     }
 }
 
-/// Writes a file to a sink with the changes in `options`, and returns the sink, positioned at the
-/// end of the file. The digest of each chunk is checked when the chunk is copied, unless the reader
-/// was opened with [`Verify::Never`](crate::Verify::Never).
+/// Writes a copy of `old` to a sink with the changes in `options`, and returns the sink, positioned
+/// at the end of the copy. The digest of each chunk is checked when the chunk is copied, unless the
+/// reader was opened with [`Verify::Never`](crate::Verify::Never).
 ///
 /// # Errors
 ///
@@ -225,7 +225,8 @@ impl<'a> Plan<'a> {
             nchunks: Some(nchunks),
             max_app_chunks: match version {
                 Version::V3 if offsets => chunking.max_app_chunks(room),
-                // There are no spare offsets here. If they were requested, `encode` fails below.
+                // Files in version 2 or without a table have no spare offsets. If any were
+                // requested, `encode` fails below.
                 _ => options.max_app_chunks.unwrap_or(0),
             },
         };

@@ -92,7 +92,7 @@ fn changing_a_file_that_exceeds_the_limits_fails_and_leaves_it_unchanged() {
 }
 
 #[test]
-fn version_1_is_rewritten_as_version_3_without_its_empty_chunk() {
+fn a_version_1_file_is_rewritten_as_version_3_without_its_empty_chunk() {
     // The command line of release 0.1.0 divided nine bytes into these four chunks.
     let mut file = b"blpk\x01\0\0\0\x04\0\0\0\0\0\0\0".to_vec();
     for chunk in [b"abc", b"def", b"ghi", &b""[..]] {

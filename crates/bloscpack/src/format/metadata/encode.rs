@@ -91,7 +91,7 @@ pub(crate) fn to_text(value: &Value) -> Vec<u8> {
     text
 }
 
-/// Escapes all characters but printable ASCII as UTF-16 code units.
+/// Writes all characters except printable ASCII as `\u` escapes of their UTF-16 code units.
 struct Ascii;
 
 impl Formatter for Ascii {
@@ -128,7 +128,7 @@ pub(crate) fn section(text: &[u8], options: &MetadataOptions) -> Result<Vec<u8>>
 }
 
 impl MetaHeader {
-    /// Returns a section with this text and these options. The other fields of the header come from
+    /// Returns a section with this text and these options. The other header fields are copied from
     /// `self`.
     pub(crate) fn section_of(&self, text: &[u8], options: &MetadataOptions) -> Result<Vec<u8>> {
         if options.level > 9 {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_uncompressed_section_matches_the_original() {
+    fn an_uncompressed_section_matches_the_output_of_the_original_program() {
         // The expected section was written by the original program with meta_codec "None".
         let options = MetadataOptions { compress: false, ..MetadataOptions::default() };
         let section = section(br#"{"a":1}"#, &options).unwrap();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn an_encoded_metadata_header_is_parsed_with_every_checksum() {
+    fn encoded_metadata_is_read_back_with_every_checksum() {
         for checksum in Checksum::ALL {
             let options = MetadataOptions { checksum, ..MetadataOptions::default() };
             let section = section(br#"{"key":"value"}"#, &options).unwrap();

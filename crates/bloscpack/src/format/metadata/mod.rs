@@ -13,7 +13,7 @@
 //! | 24 | 8 | `user_codec`, zeros |
 //! | 32 | `meta_comp_size` | payload |
 //! | | | zeros up to `max_meta_size` |
-//! | | by `meta_checksum` | digest of the payload, without the zeros |
+//! | | 0 to 64 | digest of the payload, without the zeros; `meta_checksum` determines its length |
 //!
 //! Numbers are little-endian. If zlib would make the text larger, the text is stored uncompressed,
 //! with codec 0 and the requested level. The end of the section depends only on the checksum and on
@@ -144,7 +144,8 @@ pub struct Metadata {
 
 impl Metadata {
     /// Reads the section at offset `start`, which must be within the file. Fails if the digest of
-    /// the payload does not match, or if the text would inflate to more than `max_size` bytes.
+    /// the payload does not match, if the codec or the level is invalid, if the payload does not
+    /// decompress to the stated length, or if it would inflate to more than `max_size` bytes.
     pub(crate) fn read(
         source: &dyn ReadAt,
         header: &MetaHeader,
@@ -399,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_with_an_unknown_end_is_reported_at_the_invalid_field() {
+    fn the_error_for_a_section_with_an_unknown_end_identifies_the_invalid_field() {
         let mut bytes = section(b"[1]");
         bytes[9] = 9;
         let error = read(&bytes).unwrap_err();
@@ -429,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decompression_bomb_is_inflated_to_one_byte_beyond_its_stated_length() {
+    fn a_decompression_bomb_is_inflated_to_at_most_one_byte_beyond_its_stated_length() {
         let bomb = zlib(&vec![b' '; 10 << 20]);
         let text = inflate(&bomb, 20, 1 << 20).unwrap();
         assert_eq!(text.len(), 21);
@@ -507,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_metadata_header_is_an_error_at_its_offset() {
+    fn a_truncated_metadata_header_is_an_error_at_the_incomplete_field() {
         let error = MetaHeader::parse(&section(b"[1]")[..31], 32).unwrap_err();
         assert_eq!(error.offset(), Some(56));
     }
