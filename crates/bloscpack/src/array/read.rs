@@ -127,7 +127,8 @@ impl<'r> Array<'r> {
         let count = self.shape().first().copied().unwrap_or(0);
         let [start, stop] = [rows.start, rows.end].map(|row| i64::try_from(row).ok());
         if self.shape().is_empty() || rows.start > rows.end || rows.end > count {
-            let message = format!("{}..{} of {count}", rows.start, rows.end);
+            let message =
+                format!("{}..{}, expected a range within 0..{count}", rows.start, rows.end);
             return Err(ErrorKind::InvalidOption { option: "rows", message }.into());
         }
         self.slice(&[Slice::Range { start, stop, step: 1 }])

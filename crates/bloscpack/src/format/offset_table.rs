@@ -20,7 +20,7 @@ const PIECE: usize = 1 << 20;
 pub(crate) enum Entries {
     /// All offsets are -1, because the writer did not fill them in.
     Unset,
-    /// All offsets. A chunk can begin at each of them.
+    /// The offsets of all chunks, each within the range in which a chunk can begin.
     Set(Vec<u64>),
     /// The first offset at which no chunk can begin.
     Broken {

@@ -433,8 +433,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Tells the source which chunks a range of the data needs, so that a remote source can fetch
-    /// them together.
+    /// Tells the source which stored chunks contain a range of the data, so that a remote source
+    /// can fetch them together.
     pub(crate) fn prefetch_data(&self, range: Range<u64>) -> Result<()> {
         if self.source.is_memory() {
             return Ok(());

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_ends_within_its_first_blosc_header_is_not_unversioned() {
+    fn a_file_that_ends_before_the_end_of_its_first_blosc_header_is_not_unversioned() {
         let bytes = file(1, &[b"data"]);
         for len in 0..24 {
             assert_eq!(found(&bytes[..len]), None);

@@ -52,9 +52,9 @@ impl RecoverOptions {
         skip_bad: bool;
         /// Sets whether to continue after bad chunks, and replace each of them with a chunk of
         /// zeros. The chunks of zeros are as long as the header states for all chunks but the last.
-        /// If the header states no length, or at the end of the file, bad chunks are not replaced.
-        /// The number of consecutive bad chunks is derived from the table; if that is impossible, a
-        /// single bad chunk is assumed.
+        /// If the header does not state this length, no bad chunk is replaced. Bad chunks at the
+        /// end of the file are never replaced. The number of consecutive bad chunks is derived from
+        /// the table; if that is impossible, a single bad chunk is assumed.
         fill_zeros: bool;
     }
 
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chunks_of_a_killed_append_are_recovered() {
+    fn the_chunks_of_an_interrupted_append_are_recovered() {
         // The header states three chunks, and the last one is short. In the file, this chunk has
         // been filled up, and a fourth chunk follows it.
         let file = TestFile { nchunks: 3, last_chunk: 10, ..file() };
