@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn every_scalar_not_based_on_long_double_has_an_element_type() {
+    fn scalars_are_only_read_as_matching_types() {
         assert_eq!(
             (per::<f64>("<f8"), per::<f64>("<f4"), per::<f64>("<c16")),
             (Some(1), None, None)

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_print_with_the_fewest_digits_of_their_type_or_as_text_if_not_finite() {
+    fn floats_print_with_the_fewest_digits_or_as_text_if_not_finite() {
         assert_eq!(of(">f4", &0.1f32.to_be_bytes()), json!(0.1));
         assert_eq!(of("<f4", &f32::MAX.to_le_bytes()).to_string(), "3.4028235e+38");
         assert_eq!(of("<f2", &[0x00, 0x3e]), json!(1.5));

@@ -49,7 +49,7 @@ impl fmt::Display for LiteralError {
 }
 
 impl Literal {
-    /// Parses a whole string. Never panics.
+    /// Parses a string that consists of a single literal. Never panics.
     pub(crate) fn parse(text: &str) -> Result<Self, LiteralError> {
         if text.len() > MAX_LEN {
             let message = format!("the text has {} bytes, but the limit is {MAX_LEN}", text.len());
@@ -170,7 +170,7 @@ impl Parser<'_> {
         LiteralError { at: self.at, message }
     }
 
-    /// Parses a literal nested inside `depth` others.
+    /// Parses a literal that is nested inside `depth` other literals.
     fn literal(&mut self, depth: u32) -> Result<Literal, LiteralError> {
         let first = self.next_token();
         if matches!(first, Some('[' | '(' | '{')) && depth >= MAX_DEPTH {
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_literal_parses() {
+    fn lists_tuples_dictionaries_and_scalars_parse() {
         let parsed = Literal::parse(" [('a', \"it's\",),\t(), (1), -3L, {'k': True}, \n[] ,] ");
         let expected = Literal::List(vec![
             Literal::Tuple(vec![text("a"), text("it's")]),

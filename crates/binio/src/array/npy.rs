@@ -66,7 +66,7 @@ impl Header {
     ///
     /// Fails with [`ElementsError::Shape`] if the array has more than 64 dimensions or at least
     /// 2^63 bytes. Fails with [`ElementsError::Datatype`] for records that the format does not
-    /// support, because their fields overlap or are not in order of their offsets.
+    /// support, because their fields overlap or are not in the order of their offsets.
     pub fn new(
         datatype: Datatype,
         order: Order,
@@ -78,8 +78,8 @@ impl Header {
             return Err(ElementsError::Shape(message));
         }
         if !datatype.fits_npy() {
-            let message = "fields overlap or are not in order of their offsets, which .npy files \
-                           cannot describe";
+            let message = "fields overlap or are not in the order of their offsets, which .npy \
+                           files cannot describe";
             return Err(ElementsError::Datatype(message.into()));
         }
         let byte_size = byte_size(&shape, datatype.itemsize()).ok_or_else(|| {

@@ -116,7 +116,7 @@ impl ScalarType {
     }
 
     /// Encodes a number as the bytes of one element. If the type is a float or complex type, the
-    /// number is rounded to its nearest value.
+    /// number is rounded to the nearest value of the type.
     ///
     /// Returns `None`, and leaves the bytes unspecified, if the type cannot represent the number: a
     /// fraction as an integer, a complex number as a float, anything but a boolean or the integers

@@ -255,8 +255,8 @@ impl<D: Data> Array<D> {
     /// # Errors
     ///
     /// Fails with [`ElementsError::Output`] if `out` cannot be written, and with the error of the
-    /// data if the elements cannot be read. Like [`write_elements`](Self::write_elements), fails
-    /// with [`ElementsError::Shape`] for too many elements without bytes.
+    /// data if the elements cannot be read. Fails with [`ElementsError::Shape`] for more than 2^16
+    /// elements without bytes in a field of a record, or for more than 2^24 empty rows.
     pub fn write_summary(
         &self,
         out: &mut dyn Write,
@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn printing_countless_empty_lists_needs_no_memory() {
+    fn printing_many_empty_lists_stops_when_the_writer_fails() {
         /// A writer that fails after the given number of bytes.
         struct Full(usize);
         impl Write for Full {

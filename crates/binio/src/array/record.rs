@@ -182,7 +182,7 @@ impl Record {
         }) && end == self.itemsize
     }
 
-    /// Returns `true` if the fields are in the order of their bytes without overlapping, so that a
+    /// Returns `true` if the fields are in the order of their offsets and do not overlap, so that a
     /// list of fields and padding can describe the record.
     pub(crate) fn is_in_order(&self) -> bool {
         let mut end = 0;

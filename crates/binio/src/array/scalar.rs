@@ -124,8 +124,7 @@ impl ScalarType {
     /// # Errors
     ///
     /// Fails with [`ElementsError::Object`] for Python objects, and with
-    /// [`ElementsError::Datatype`] for types unknown to numpy and for elements of 2^31 bytes or
-    /// more.
+    /// [`ElementsError::Datatype`] for unknown types and for elements of 2^31 bytes or more.
     pub fn parse(text: &str) -> Result<Self, ElementsError> {
         let unknown = || invalid(format!("the type {} is unknown", shortened(text)));
         let (endian, code) = match text.split_at_checked(1) {
@@ -320,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn the_byte_order_applies_to_each_component_of_a_scalar() {
+    fn components_have_the_width_that_their_byte_order_applies_to() {
         let width = |text| ScalarType::parse(text).unwrap().component_width();
         for (text, expected) in [
             ("<c8", 4),

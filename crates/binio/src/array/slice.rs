@@ -111,8 +111,8 @@ fn resolve(slices: &[Slice], shape: &[u64]) -> Result<Vec<Option<AxisPart>>, Ele
 }
 
 impl Strided {
-    /// Returns the part of the array that the slices select, given one slice per axis, outermost
-    /// first. Nothing is read.
+    /// Returns the part of the array that the slices select. They apply to the axes from the
+    /// outermost on. Nothing is read.
     ///
     /// ```
     /// use binio::array::{Order, Slice, Strided};

@@ -99,7 +99,7 @@ pub enum ErrorKind {
         found: Box<[u8]>,
     },
     #[cfg(feature = "checksum")]
-    /// The checksum of the data differs from the stored one.
+    /// The checksum of the data differs from the stored checksum.
     Checksum {
         /// The checksum in the file.
         stored: Digest,

@@ -66,7 +66,7 @@ pub trait ReadAt: Send + Sync {
     }
 
     /// Returns `true` if [`bytes_at`](Self::bytes_at) costs nothing because it shares the memory of
-    /// the source. Readers then request a large range at once rather than in pieces.
+    /// the source. Readers then request a large range with a single call rather than in pieces.
     fn is_memory(&self) -> bool {
         false
     }

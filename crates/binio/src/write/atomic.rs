@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A crash before the file gets its name leaves only the old file. A later crash leaves the new
-//! file. If a file with that name already exists, the new file first gets a temporary name,
+//! file. If the target already exists, the new file first gets a temporary name,
 //! `.atomic-01234567-0.tmp`, and is then renamed.
 //!
 //! Systems other than Linux, and some Linux file systems, have no unnamed files. The file then has
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unnamed_temporary_file_leaves_nothing_in_the_folder() {
+    fn an_unnamed_temporary_file_does_not_appear_in_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let file = AtomicFile::create(folder.path().join("target")).unwrap();
         if file.writer.as_ref().unwrap().get_ref().has_name() {

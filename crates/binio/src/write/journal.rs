@@ -22,7 +22,8 @@
 //! | | 4 | CRC-32 of all bytes above |
 //! | | | records of the bytes that the change has written so far |
 //!
-//! Before saved bytes are overwritten or truncated, a record is added and synced:
+//! Before saved bytes outside the marker are overwritten or truncated, a record is added and
+//! synced:
 //!
 //! | size | field |
 //! |---|---|
@@ -146,7 +147,8 @@ fn open_journal(path: &Path) -> Result<Option<FileSource>> {
     }
 }
 
-/// Opens a regular file, or returns `None` for a symbolic link, usually with a single system call.
+/// Opens a regular file, or returns `None` for a symbolic link. Usually looks up the path only
+/// once.
 #[cfg(unix)]
 fn open_unlinked(path: &Path) -> Result<Option<FileSource>> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -619,7 +621,7 @@ fn range(fields: &mut ByteReader<'_>) -> Result<Range<u64>> {
 }
 
 fn endless() -> Error {
-    Error::invalid("a range in the journal ends after offset 2^64")
+    Error::invalid("the end of a range in the journal does not fit in 64 bits")
 }
 
 /// Calls `work` for each piece of a range, with the offset of the piece and a buffer as long as the

@@ -1,7 +1,7 @@
 //! Locking files, so that only one process changes a file at a time.
 //!
 //! A writer holds the lock until its change is complete. Opening a file for writing rolls back an
-//! interrupted change. Without the lock, this could undo a change that another process is still
+//! interrupted change. Without the lock, it could roll back a change that another process is still
 //! making.
 //!
 //! The lock is the system's advisory lock (`flock`) on the file itself, so no lock file can be left
@@ -212,7 +212,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn the_holder_of_a_lock_has_the_file_open_or_locks_it_on_the_same_device() {
+    fn lock_holders_are_found_by_inode_and_open_files_by_device_and_inode() {
         use std::os::unix::fs::MetadataExt;
 
         let locks = "1: POSIX  ADVISORY  WRITE 10 08:02:77 0 EOF\n\
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_replaces_a_locked_one_is_not_locked() {
+    fn a_file_that_replaces_a_locked_file_is_not_locked() {
         let folder = tempfile::tempdir().unwrap();
         let [file, other] = ["file", "other"].map(|name| folder.path().join(name));
         fs::write(&file, "").unwrap();

@@ -7,9 +7,10 @@
 //! | `{'names': [..], 'formats': [..], 'offsets': [..], 'titles': [..], 'itemsize': 8}` | fields at any offset |
 //!
 //! A contiguous field consists of a name, a type and optionally a shape. The name can be a pair of
-//! title and name. A field of type `V` without a name is padding. In the dictionary, `offsets` and
-//! all later keys are optional. Dictionaries are only written for fields that overlap or are not in
-//! the order of their offsets, and `.npy` files cannot contain them. In JSON, tuples become lists.
+//! title and name. A field of type `V` without a name is padding. In the dictionary, `offsets`,
+//! `titles` and `itemsize` are optional, and `'aligned': True` aligns the fields if there are no
+//! offsets. Dictionaries are only written for fields that overlap or are not in the order of their
+//! offsets, and `.npy` files cannot contain them. In JSON, tuples become lists.
 //!
 //! The spelling of types in Bloscpack files depends on the release that wrote them:
 //!
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_numpy_lacks_are_rejected() {
+    fn unsupported_types_are_rejected() {
         for text in [
             "",
             "<",
