@@ -24,11 +24,12 @@ pub enum Verify {
     Never,
 }
 
-/// The order in which the data of the chunks is read if the table of offsets contradicts the file.
+/// The order in which the data of the chunks is read if the table of offsets lists the chunks in a
+/// different order than the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChunkOrder {
-    /// Reject such a file, because the order of its data is ambiguous.
+    /// Reject the file, because the order of its data is ambiguous.
     #[default]
     Unambiguous,
     /// Use the order of the offsets, as specified in the first description of the format.
@@ -86,8 +87,8 @@ impl OpenOptions {
         strictness: Strictness;
         /// Sets when the digest of a chunk is checked.
         verify: Verify;
-        /// Sets the order in which the data of the chunks is read if the table of offsets
-        /// contradicts the file.
+        /// Sets the order in which the data of the chunks is read if the table of offsets lists the
+        /// chunks in a different order than the file.
         order: ChunkOrder;
         /// Sets limits on the memory, decoded data and chunks that a file may require.
         ///

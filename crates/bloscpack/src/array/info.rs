@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn data_that_is_longer_or_shorter_than_the_array_is_rejected() {
+    fn data_that_is_shorter_than_the_array_is_rejected() {
         let info = ArrayInfo::from_json(&metadata()).unwrap();
         assert!(info.check_size(48).is_ok());
         let error = info.check_size(40).unwrap_err();

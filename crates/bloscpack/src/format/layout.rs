@@ -56,8 +56,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Creates a layout, and computes the offset of each chunk in the data. `chunks` must be in
-    /// data order.
+    /// Creates a layout, and computes the offset of each chunk in the data. `chunks` must be in the
+    /// order of their data.
     pub(crate) fn new(
         sections: Sections,
         data_end: u64,
