@@ -144,7 +144,7 @@ impl<'s> StridedCopy<'s> {
         self.empty
     }
 
-    /// Returns the same copy along different axes, to copy only some of the elements.
+    /// Returns this copy operation restricted to the given axes, to copy only some of the elements.
     pub(crate) fn part(&self, mut axes: Vec<Axis>) -> Self {
         axes.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
         Self { axes, item: self.item, run: self.run, swap: self.swap, empty: self.empty }

@@ -94,7 +94,7 @@ impl Reducer {
     /// # Errors
     ///
     /// - Fails with [`ElementsError::Datatype`] if the elements are not real numbers, booleans,
-    ///   dates or time spans.
+    ///   dates or time spans, or if they are C's `long double`.
     /// - Fails with [`ElementsError::Shape`] if the array does not have two dimensions, or has no
     ///   elements.
     pub fn new(
