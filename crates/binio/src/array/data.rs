@@ -98,7 +98,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// Returns the most efficient way to read a source, according to the methods of [`ReadAt`].
+    /// Returns the most efficient way to read a source, based on the costs that the source states.
     pub fn of(source: &(impl ReadAt + ?Sized)) -> Self {
         if source.is_memory() {
             return Self::Memory;

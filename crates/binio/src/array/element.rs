@@ -49,7 +49,8 @@ pub(crate) mod sealed {
         const NAME: &'static str;
         /// The corresponding scalar kind.
         const KIND: ScalarKind;
-        /// Other scalar kinds whose components can be read as this type if the sizes match.
+        /// The scalar kinds besides `KIND` whose components can be read as this type if the sizes
+        /// match.
         const PARTS_OF: &'static [ScalarKind];
         /// The type of the elements while they are read. It is `u8` for `bool`, because not every
         /// byte is a valid `bool`, and `Self` for all other types.
@@ -100,8 +101,8 @@ impl<T: Element> AsRef<[u8]> for Memory<T> {
     }
 }
 
-/// Returns the number of values of type `T` per element, or `None` if elements do not consist of
-/// such values.
+/// Returns the number of values of type `T` per element, or `None` if an element does not consist
+/// of `T` values.
 pub(crate) fn per_element<T: Element>(scalar: ScalarType) -> Option<u64> {
     let size = size_of::<T>() as u64;
     let kind = match scalar.kind() {

@@ -33,7 +33,7 @@
 //! array of a member over all instances of the struct has the strides between the instances,
 //! followed by the strides of the member's own dimensions.
 //!
-//! Each format handles the spelling of its metadata, masks, inline data and messages itself.
+//! The syntax of the metadata, masks, inline data and messages remain the task of each format.
 //!
 //! # Reading
 //!

@@ -163,8 +163,8 @@ impl<'p> Plan<'p> {
     }
 }
 
-/// Returns the level of each axis, followed by the level of a single run. Returns `None` if a range
-/// exceeds the address space.
+/// Returns the [`Level`] of each axis, followed by the level of a single run. Returns `None` if a
+/// range exceeds the address space.
 fn levels(axes: &[Axis], run: usize, gap: usize) -> Option<Vec<Level>> {
     let mut levels = vec![Level { span: run, below: 0, dense: true }];
     for axis in axes.iter().rev() {

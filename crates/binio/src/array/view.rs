@@ -131,8 +131,8 @@ impl<D> Array<D> {
         usize::try_from(requested).map_err(|_| too_large(&self.layout))
     }
 
-    /// Returns the number of values of type `T` in the whole array. Fails if the elements do not
-    /// consist of such values.
+    /// Returns the number of values of type `T` in the whole array. Fails if an element does not
+    /// consist of `T` values.
     fn count<T: Element>(&self) -> Result<usize, ElementsError> {
         let each = self.datatype.as_scalar().and_then(per_element::<T>);
         let each = each.ok_or_else(|| self.type_error(T::NAME))?;
@@ -150,7 +150,7 @@ impl<D: Clone> Array<D> {
         Self { layout, ..self.clone() }
     }
 
-    /// Returns part of the array, as a lazy view: nothing is read.
+    /// Returns a part of the array. Nothing is read.
     ///
     /// # Errors
     ///

@@ -88,9 +88,9 @@ pub(super) fn copy_piece<const LEN: usize>(out: &mut [u8], from: usize, to: usiz
     out[to..to + LEN].copy_from_slice(&piece);
 }
 
-/// Copies a match of at most 18 bytes to offset `distance` of `reach`, from the beginning of
-/// `reach`. Up to 24 bytes are written. `distance` is at least 1. Returns `None` if `reach` has
-/// fewer than `distance + 24` bytes.
+/// Copies a match of at most 18 bytes within `reach`, from its beginning to offset `distance`. Up
+/// to 24 bytes are written. `distance` is at least 1. Returns `None` if `reach` has fewer than
+/// `distance + 24` bytes.
 ///
 /// Distances below 8 are handled without a branch, because the processor cannot predict the
 /// distances in noisy data. With a branch, unpacking noisy data in chunks of 256 KiB takes 1.09

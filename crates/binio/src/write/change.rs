@@ -10,8 +10,8 @@ use crate::{Error, ReadAt, Result};
 /// the file.
 const WITNESS: u64 = 64 << 10;
 
-/// A plan for an in-place change: the ranges it may overwrite, and the bytes by which the file is
-/// identified before the change is undone.
+/// A plan for an in-place change: the ranges it may overwrite, and the bytes that identify the file
+/// if the change has to be undone.
 ///
 /// The old content of the ranges is saved in the journal. Bytes after the end of the file need no
 /// range, because undoing the change truncates the file.

@@ -44,10 +44,10 @@
 //!
 //! The journal is first compared with the file, because a different file may now have the same
 //! name. The journal belongs to the file only if all of these conditions hold: the inode is the
-//! same, the file was not last modified before the change began, the file is long enough, the
-//! witness is unchanged, and each byte that the change may overwrite is either the old byte or one
-//! found in a record or the marker. Otherwise the file is not touched. Journals of an older version
-//! have no records, so they are never applied.
+//! same, the modification time is not earlier than in the journal, the file is long enough, the
+//! witness is unchanged, and each byte that the change may overwrite has its old value or a value
+//! from a record or the marker, or is zero after a truncation. Otherwise the file is not touched.
+//! Journals of an older version have no records, so they are never applied.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -83,7 +83,7 @@ impl NewFile {
         self.name.is_some()
     }
 
-    /// Gives the file the name `target`, which must be in the directory where it was created.
+    /// Gives the file the name `target`, which must be in the directory where the file was created.
     /// Replaces an existing file with that name.
     ///
     /// # Errors
