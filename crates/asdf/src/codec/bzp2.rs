@@ -160,7 +160,7 @@ impl Bits {
         Self { out: vec![b'B', b'Z', b'h', b'0' + level], partial: 0, live: 0 }
     }
 
-    /// Appends whole bytes to the header.
+    /// Appends whole bytes. Must be called directly after the header has been written.
     #[cfg(feature = "rayon")]
     pub(super) fn extend(&mut self, bytes: impl Iterator<Item = u8>) {
         self.out.extend(bytes);

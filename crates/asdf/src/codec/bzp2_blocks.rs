@@ -1,8 +1,8 @@
 //! Decoding the blocks of a bzip2 stream in parallel.
 //!
-//! Blocks are independent of each other, but their lengths are not stored. The blocks are found by searching all
-//! bits for the numbers that begin a block and that end the stream. The bits in between are moved to a byte
-//! boundary and decoded as a stream of their own:
+//! Blocks are independent of each other, but their lengths are not stored. The blocks are found by
+//! searching all bits for the number that begins a block and the number that ends the stream. The
+//! bits in between are moved to a byte boundary and decoded as a stream of their own:
 //!
 //! ```text
 //! "BZh9" | block, up to the next number | 17 72 45 38 50 90 | CRC of the block
@@ -92,7 +92,8 @@ impl<'a> BlockStream<'a> {
         }
     }
 
-    /// Decodes the next blocks: as many as fill `wanted` bytes, but no more than keep all threads busy.
+    /// Decodes at least one more block: as many as fill `wanted` bytes, but no more than keep all
+    /// threads busy.
     fn decode_next(&mut self, wanted: usize) -> Result<(), Failure> {
         let fitting = wanted / (100_000 * usize::from(self.level));
         let count = fitting.clamp(1, 2 * rayon::current_num_threads());
@@ -141,7 +142,7 @@ impl<'a> BlockStream<'a> {
             let is_first = self.marks.is_empty();
             for mark in marks(&self.stored, self.searched) {
                 self.marks.push_back(mark);
-                // Another stream may follow.
+                // Stop here, because another stream may follow.
                 if mark.is_end {
                     break;
                 }
@@ -260,7 +261,7 @@ fn marks(stored: &[u8], from: usize) -> Vec<Mark> {
             }
         }
     }
-    // Within a byte, blocks are found before ends.
+    // Sort the marks, because those within a byte are found by kind, not by position.
     found.sort_unstable_by_key(|mark| mark.at);
     found
 }

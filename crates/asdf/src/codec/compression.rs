@@ -94,7 +94,8 @@ impl fmt::Display for Compression {
     }
 }
 
-/// The error for text that is not the name of a compression.
+/// The error for text that is not a compression, because its name is unknown or its level is
+/// invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseCompressionError(String);

@@ -1,13 +1,13 @@
 //! Compressing the data of a block in pieces, in parallel in the caller's rayon pool.
 //!
-//! | code | pieces |
+//! | code | stored bytes |
 //! |---|---|
-//! | none | as read from the source |
-//! | `zlib` | deflated independently, each with the preceding 32 KiB as its dictionary: a single stream |
-//! | `bzp2` | blocks of a stream, joined bit by bit: a single stream |
-//! | `lz4\0` | chunks of 4 MiB |
+//! | none | the data, unchanged |
+//! | `zlib` | a single stream of pieces, each deflated independently with the preceding 32 KiB as its dictionary |
+//! | `bzp2` | a single stream of blocks, which are compressed independently and joined bit by bit |
+//! | `lz4\0` | chunks with 4 MiB of data each |
 //! | `lz4f`, `zstd` | a single frame, compressed by one thread |
-//! | `blsc` | a single buffer with all data, or a buffer for each 4 MiB |
+//! | `blsc` | a single buffer with all data, or one buffer for each 4 MiB of data |
 //!
 //! The output does not depend on the number of threads.
 
@@ -172,8 +172,8 @@ impl<F: Fn(Failure) -> Error + Send> Source for DecodedSource<'_, '_, F> {
     }
 }
 
-/// Compresses pieces of up to `size` bytes, several at a time in parallel, and passes the results on in the
-/// original order. The next pieces are read during compression.
+/// Compresses pieces of up to `size` bytes, several at a time in parallel, and passes the results
+/// to `pass` in the original order. While pieces are compressed, the next pieces are read.
 pub(super) fn pipeline<T: Send, R: Send>(
     size: usize,
     mut read: impl FnMut() -> Result<Option<T>>,

@@ -10,7 +10,7 @@ use super::lz4::FRAME_MAGIC;
 use super::stream::{FillOutcome, Format, Input, Stream, StreamState};
 use crate::error::{CodecError, Result};
 
-/// The flag that indicates a content checksum at the end of a frame. It is in the byte after the
+/// The flag for a content checksum at the end of a frame. The flags are in the byte after the
 /// magic.
 const FLAG_CONTENT_CHECKSUM: u8 = 0x04;
 /// Length in bytes of the last fields of a frame: the end mark and the optional checksum.
@@ -105,7 +105,7 @@ impl Stream for Lz4FrameStream<'_> {
         } else if source.is_after_end_mark() {
             StreamState::Ended
         } else {
-            StreamState::Running // an empty block
+            StreamState::Running // The decoder has read an empty block.
         };
         Ok(FillOutcome { len, state })
     }

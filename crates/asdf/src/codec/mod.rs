@@ -5,7 +5,7 @@
 //! | `zlib` | an RFC 1950 stream | `zlib` |
 //! | `bzp2` | a bzip2 stream | `bzp2` |
 //! | `lz4\0` | chunks of LZ4 blocks, each preceded by its stored and decoded lengths | `lz4` |
-//! | `lz4f` | an LZ4 frame; sometimes also under `lz4\0` | `lz4f` (feature) |
+//! | `lz4f` | an LZ4 frame, for which some writers use the code `lz4\0` | `lz4f` (feature) |
 //! | `zstd` | a Zstandard frame | `zstd` (feature) |
 //! | `blsc` | a Blosc-1 buffer, or several buffers preceded by their lengths | `blsc` (feature) |
 //!
@@ -107,7 +107,7 @@ impl From<binio::Error> for Failure {
     }
 }
 
-/// How this build decodes a compression.
+/// A compression code that this build can decode, with its framing.
 ///
 /// The encoders are not in this table, so that the linker can drop them from programs that only read.
 struct Codec {

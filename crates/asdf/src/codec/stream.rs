@@ -75,7 +75,7 @@ impl<'a> Input<'a> {
         self.used
     }
 
-    /// Returns the number of bytes that have not been used.
+    /// Returns the number of bytes that have not been decoded yet.
     #[cfg(feature = "rayon")]
     pub(super) fn left(&self) -> u64 {
         self.stored.len().saturating_sub(self.start + self.used)
@@ -146,7 +146,8 @@ impl<'a> Streams<'a> {
         Ok(filled.len.min(out.len()))
     }
 
-    /// Opens the next stream, because the previous stream ended before all data was decoded.
+    /// Opens the next stream. Fails if there is none, because the previous stream ended before all
+    /// data was decoded.
     fn open_next(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure> {
         let at = self.end();
         let prefix = prefix(self.stored, at)?;

@@ -8,7 +8,7 @@ fn job(code: [u8; 4], data_size: usize) -> DecodeJob {
     DecodeJob { code, data_size: data_size as u64, salvage: false }
 }
 
-/// Returns the result of decoding. Checks that all ways of decoding have the same result.
+/// Decodes in all ways, checks that the results are equal, and returns the result.
 fn decode(job: DecodeJob, stored: &[u8]) -> Result<(Vec<u8>, Vec<Irregularity>), CodecError> {
     let (mut notes, mut other_notes) = (Vec::new(), Vec::new());
     let result = unwrap(job.decode(&stored, &mut notes));
@@ -156,7 +156,7 @@ fn encoded_data_decodes_to_the_original_with_every_codec() {
 }
 
 #[test]
-fn an_empty_or_missing_stream_decodes_to_no_data() {
+fn a_stream_without_data_and_a_missing_stream_decode_to_no_data() {
     for &(code, encode) in CODECS {
         for stored in [encode(b""), Vec::new()] {
             assert_eq!(decode(job(code, 0), &stored).unwrap(), (vec![], vec![]), "{code:?}");
@@ -359,7 +359,7 @@ mod blsc {
     }
 
     #[test]
-    fn each_impossible_field_in_a_blosc_header_is_an_error() {
+    fn an_impossible_value_in_any_field_of_a_blosc_header_is_an_error() {
         let whole = blosc(&steps(5000));
         let (ctbytes, le) = (u32::try_from(whole.len()).unwrap(), u32::to_le_bytes);
         let changed = |at: usize, bytes: &[u8]| {
@@ -452,7 +452,7 @@ fn an_impossible_lz4_chunk_length_fails_before_memory_is_allocated() {
 }
 
 #[test]
-fn an_lz4_chunk_that_decodes_to_less_than_it_claims_is_an_error() {
+fn an_lz4_chunk_that_does_not_decode_to_its_claimed_length_is_an_error() {
     let mut stored = chunk(&sample(100));
     stored[4..8].copy_from_slice(&101u32.to_le_bytes());
     assert!(matches!(decode(job(*b"lz4\0", 101), &stored), Err(CodecError::Corrupt { .. })));
@@ -539,7 +539,7 @@ mod parallel_bzip2 {
         encoder.finish().unwrap()
     }
 
-    /// Returns bytes that are hard to compress, with runs.
+    /// Returns bytes that are hard to compress, except for some runs of equal bytes.
     fn data(len: usize, seed: u64) -> Vec<u8> {
         let mut state = seed | 1;
         let mut data = Vec::new();
@@ -552,7 +552,7 @@ mod parallel_bzip2 {
         data
     }
 
-    /// A change of a stored stream.
+    /// A change to a stored stream.
     #[derive(Clone, Debug)]
     enum Change {
         None,
@@ -576,7 +576,7 @@ mod parallel_bzip2 {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]
-        fn a_bzip2_stream_decodes_the_same_with_any_number_of_threads(
+        fn a_bzip2_stream_decodes_the_same_with_one_thread_and_with_two(
             len in 0..420_000_usize,
             seed: u64,
             change in changes(),

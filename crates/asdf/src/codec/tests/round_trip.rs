@@ -1,4 +1,5 @@
-//! Round trips for every codec at every level: encoded data decodes to the same data in every way.
+//! Round trips for every codec at many levels: encoded data decodes to the original data, however
+//! it is decoded.
 
 use bytes::Bytes;
 
@@ -60,7 +61,7 @@ fn in_odd_pieces(job: DecodeJob, stored: &dyn ReadAt) -> (Vec<u8>, Vec<Irregular
 }
 
 #[test]
-fn data_compressed_at_every_level_decodes_whole_in_pieces_and_in_part() {
+fn compressed_data_can_be_decoded_whole_or_in_pieces_or_in_ranges() {
     for compression in compressions() {
         // The last length is one byte more than a zlib piece, and also fills several bzip2 and
         // Blosc blocks.
@@ -84,7 +85,7 @@ fn data_compressed_at_every_level_decodes_whole_in_pieces_and_in_part() {
 
 #[test]
 fn pieces_and_ranges_that_cross_chunks_equal_the_same_part_of_the_data() {
-    // Chunks contain 4 MiB of data, so a piece of 8 MiB consists of two.
+    // Chunks contain 4 MiB of data, so a piece of 8 MiB consists of two chunks.
     let data = sample((10 << 20) + 5);
     let stored = encoded(&mut UncompressedSource::new(&&data[..]), Compression::Lz4).unwrap();
     let job = job(*b"lz4\0", data.len());
@@ -112,7 +113,7 @@ fn the_suggested_piece_length_covers_whole_chunks_or_the_rest_of_a_chunk() {
 
 #[test]
 fn compressing_from_a_decoder_produces_the_same_bytes_as_from_the_data() {
-    // Slightly longer than a piece of a decoded stream.
+    // The data is slightly longer than one decoded piece of a stream.
     let data = sample((1 << 20) + 5);
     let stored: Vec<Vec<u8>> = CODECS.iter().map(|(_, encode)| encode(&data)).collect();
     for to in codecs().into_iter().chain([Compression::None]) {
