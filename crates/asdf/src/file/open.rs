@@ -40,8 +40,8 @@ pub(crate) struct OpenFile {
 }
 
 impl OpenFile {
-    /// Opens the file at a path. The tree is never parsed from a memory map, because the content of
-    /// the map may change.
+    /// Opens the file at a path. If the file is mapped, the tree is copied before it is parsed,
+    /// because the content of the map may change.
     #[cfg(any(unix, windows))]
     pub(crate) fn by_path(path: &Path, options: &OpenOptions) -> Result<Self> {
         Self::by(path, options, || source(path, options))

@@ -53,7 +53,8 @@ impl FilePool {
     }
 }
 
-/// A file in a pool. Reading fails if the file has changed since it was added.
+/// A file in a pool. Reading it fails if it was closed in the meantime, and has changed since it
+/// was added.
 #[derive(Debug)]
 pub(crate) struct PooledFile {
     pool: Arc<FilePool>,

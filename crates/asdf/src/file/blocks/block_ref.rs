@@ -24,8 +24,9 @@ impl BlockRef {
     /// The last block, written as `source: -1`.
     pub const LAST: Self = Self::FromEnd(1);
 
-    /// Returns the index of the block in a file with `count` blocks, or `None` if the reference
-    /// points before the first block. An index past the last block is returned unchanged.
+    /// Returns the index of the block in a file with `count` blocks, or `None` if a number counted
+    /// from the end is greater than `count`. A number counted from the start is returned unchanged,
+    /// even if there is no block with this number.
     pub fn resolve(self, count: usize) -> Option<usize> {
         match self {
             Self::Index(index) => Some(index),
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_negative_source_counts_from_the_last_block_and_resolves_to_none_before_the_first() {
+    fn a_negative_source_counts_back_from_the_last_block_but_not_past_the_first() {
         assert_eq!(BlockRef::from(-3).resolve(3), Some(0));
         assert_eq!(BlockRef::from(-4).resolve(3), None);
         assert_eq!(BlockRef::from(i64::MIN).resolve(3), None);

@@ -13,7 +13,8 @@ use bytes::Bytes;
 pub(super) struct DecodedCache {
     /// All decoded blocks that may still be in use.
     in_use: HashMap<u64, Weak<Decoded>>,
-    /// The length of `in_use` at which entries without data are next removed.
+    /// When `in_use` reaches this length, the entries of blocks that are no longer in use are
+    /// removed.
     next_sweep: usize,
     /// The blocks kept in memory, ordered from least to most recently used.
     kept: VecDeque<(u64, Arc<Decoded>)>,
@@ -56,8 +57,8 @@ impl DecodedCache {
         Some(Bytes::from_owner(Share(decoded)))
     }
 
-    /// Adds the data of the block at `offset` and returns it. If another thread has already added it, returns
-    /// that data.
+    /// Adds the data of the block at `offset` and returns it. If another thread has already added
+    /// the block, discards `data` and returns the data in the cache.
     pub(super) fn insert(&mut self, offset: u64, data: Vec<u8>) -> Bytes {
         if let Some(bytes) = self.get(offset) {
             return bytes;

@@ -157,7 +157,7 @@ impl Block<'_> {
     }
 
     /// Returns `true` if the checksum still has to be verified before the block is read. `whole`
-    /// tells whether all data will be read. Fails if an earlier verification found a mismatch.
+    /// means that all of its data will be read. Fails if an earlier verification found a mismatch.
     pub(super) fn must_verify(&self, whole: bool) -> Result<bool> {
         let wanted = match self.store.verify() {
             Some(Verify::Never) => false,
@@ -221,8 +221,8 @@ impl Block<'_> {
         self.settle(verdict)
     }
 
-    /// Records a verdict, so that later reads need not verify the checksum again. A mismatch is an error or,
-    /// depending on the options, a diagnostic.
+    /// Records a verdict, so that later reads need not verify the checksum again. Fails on a
+    /// mismatch or, with [`Verify::Report`], reports it.
     fn settle(&self, verdict: ChecksumVerdict) -> Result<()> {
         let mut error = verdict.error(self.header()?).map(|kind| self.error(kind));
         if self.store.verify() == Some(Verify::Report) {

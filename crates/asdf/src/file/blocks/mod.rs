@@ -392,11 +392,11 @@ impl Block<'_> {
     ///
     /// # Errors
     ///
-    /// Same as [`raw`](Self::raw). Also fails with [`ErrorKind::Codec`] if the block cannot be decompressed or
-    /// this build does not support the compression, with [`ErrorKind::Limit`] if a compressed block is larger
-    /// than [`Limits::max_decoded`](crate::Limits::max_decoded), and with [`ErrorKind::Block`] of kind
-    /// [`Checksum`](BlockError::Checksum) if the checksum has to be [verified](crate::OpenOptions::verify) and
-    /// does not match.
+    /// Same as [`raw`](Self::raw). Also fails with [`ErrorKind::Codec`] if the block cannot be
+    /// decompressed or this build does not support the compression, with [`ErrorKind::Limit`] if a
+    /// compressed block decodes to more than [`Limits::max_decoded`](crate::Limits::max_decoded)
+    /// bytes, and with [`ErrorKind::Block`] of kind [`Checksum`](BlockError::Checksum) if the
+    /// checksum has to be [verified](crate::OpenOptions::verify) and does not match.
     pub fn decode(&self) -> Result<Bytes> {
         let verify = self.must_verify(true)?;
         let Some(job) = self.job()? else {
@@ -490,9 +490,9 @@ impl Block<'_> {
         digest.map_or(Ok(()), |digest| self.check(digest?, Some(buffer)))
     }
 
-    /// Returns a range of the data. For an uncompressed block, only the requested bytes are read; for an `lz4`
-    /// or `blsc` block, only the chunks that contain them are decoded. Other blocks are decoded entirely if
-    /// they are small enough for the cache, otherwise up to the end of the range.
+    /// Returns a range of the data. In an uncompressed block, only the requested bytes are read; in
+    /// an `lz4` or `blsc` block, only the chunks that contain them are decoded. Any other block is
+    /// decoded entirely if it fits into the cache, and otherwise up to the end of the range.
     ///
     /// # Errors
     ///
@@ -531,9 +531,9 @@ impl Block<'_> {
         Ok(data.into())
     }
 
-    /// Returns the chunks of a block that is compressed in chunks, as `lz4` and `blsc` blocks are, or `None`
-    /// for other blocks. The `stored` ranges are offsets in the file, and the `decoded` ranges are offsets in
-    /// the data. Only the length before each chunk is read.
+    /// Returns the chunks of a block that is compressed in chunks, as `lz4` and `blsc` blocks are,
+    /// or `None` for other blocks. The `stored` ranges are offsets in the file, and the `decoded`
+    /// ranges are offsets in the data. Only the lengths at the beginning of each chunk are read.
     ///
     /// # Errors
     ///
@@ -664,7 +664,7 @@ impl Block<'_> {
     }
 }
 
-/// Calls both functions, in parallel if the feature `rayon` is enabled, and returns their results.
+/// Calls two functions, in parallel if the feature `rayon` is enabled, and returns their results.
 pub(crate) fn join<A: Send, B: Send>(
     first: impl FnOnce() -> A + Send,
     second: impl FnOnce() -> B + Send,

@@ -112,7 +112,7 @@ fn a_streamed_block_extends_to_the_end_and_cannot_be_compressed() {
 }
 
 #[test]
-fn decoding_a_range_outside_the_data_or_into_a_buffer_of_another_size_fails() {
+fn decoding_a_range_outside_the_data_or_into_a_buffer_of_the_wrong_size_fails() {
     let file = file(&[block("one"), abc()]);
     for block in file.blocks() {
         let block = block.unwrap();
@@ -148,7 +148,7 @@ fn a_compressed_block_is_decoded_once_for_two_readers() {
 }
 
 #[test]
-fn a_range_before_the_damaged_end_of_a_block_is_decoded() {
+fn a_range_before_the_truncated_end_of_a_block_is_decoded() {
     let mut stored = ABC_ZLIB.to_vec();
     stored.pop();
     let file = file(&[block(stored).code(*b"zlib").data_size(3)]);

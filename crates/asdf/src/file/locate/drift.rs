@@ -1,7 +1,7 @@
 //! Finding blocks near their listed offsets.
 //!
-//! A tool that mistakes the file for text and converts its line ends adds or removes a byte at each
-//! line end, even within blocks. Each block is then displaced a little further from its listed
+//! A tool that mistakes the file for text and converts its line endings adds or removes a byte at
+//! each of them, even within blocks. Each block is then displaced a little further from its listed
 //! offset than the previous block, and the sizes in the headers no longer lead from block to block:
 //!
 //! ```text
@@ -50,8 +50,8 @@ impl DriftedBlocks {
         for (at, &offset) in listed.iter().enumerate() {
             let reach = offset.saturating_sub(last_listed) / BYTES_PER_LINE;
             let reach = reach.clamp(MIN_REACH, MAX_REACH);
-            // Do not search beyond the midpoint between two listed offsets, because a block found there belongs
-            // to the other offset.
+            // Do not search beyond the midpoint between two listed offsets, because a block there
+            // is closer to the neighbouring offset.
             let neighbours = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten();
             let neighbours = neighbours.filter_map(|at| listed.get(at));
             let reach = neighbours.fold(reach, |reach, it| reach.min(it.abs_diff(offset) / 2));

@@ -29,8 +29,8 @@ pub(super) struct Candidates {
 impl Candidates {
     /// Searches for block magics after the tree or the comments. The search for the first magic
     /// extends to the end of the file if necessary, because padding may have any length. If that
-    /// magic does not begin a plausible block, the search for others is limited, because it would
-    /// otherwise read all the data of a damaged block.
+    /// magic does not begin a plausible block, the search for further magics is limited, because it
+    /// would otherwise read all the data of a damaged block.
     pub(super) fn search(from: u64, reader: HeaderReader<'_>) -> Result<Self> {
         let source = reader.source;
         let end = source.len().min(from.saturating_add(MIN_SEARCHED.max(from)));
@@ -95,8 +95,9 @@ impl Candidates {
         }
     }
 
-    /// Selects the first block: an earlier magic if the index lists it, otherwise the plausible block or, if no
-    /// block is plausible, the first magic. Reports the other magics.
+    /// Selects the first block: the magic at `first_listed`, the first offset in the index, if it
+    /// was found; otherwise the plausible block or, if no block is plausible, the first magic.
+    /// Reports all magics before the selected block.
     pub(super) fn choose(
         mut self,
         first_listed: Option<u64>,

@@ -32,9 +32,9 @@ impl HeaderReader<'_> {
     /// because there is no magic, or because the block ends at another block, an index or the end
     /// of the file, but not at `listed`.
     ///
-    /// If the sizes in the header lead neither to a block or an index nor to the end of the file,
-    /// but a block begins at `listed`, the header is damaged. It is reported and corrected, so that
-    /// later blocks can still be found.
+    /// The header is damaged if a block begins at `listed`, but there is no block, index or end of
+    /// the file where the block ends according to its header. A damaged header is reported and
+    /// corrected, so that later blocks can still be found.
     pub(crate) fn by_index(
         &self,
         header: &HeaderState,

@@ -42,7 +42,7 @@ impl Numbered {
 /// A reference from an array to a block, with the data that the array needs.
 #[derive(Clone, Debug)]
 pub(crate) struct ArrayUse {
-    /// The reference to the block.
+    /// The block number in the `source` of the array.
     pub(crate) source: BlockRef,
     /// The range of the block's data that the array needs, or `None` if the array adapts to the size of the
     /// block.
@@ -196,9 +196,9 @@ fn by_index(blocks: Vec<FoundBlock>, IndexNumbers(listed): &IndexNumbers) -> Vec
     numbered
 }
 
-/// Determines the position and the count of the missing blocks, assuming that they are all in one
-/// gap, or all at the end of a truncated file. Returns `None` if the arrays do not determine the
-/// result.
+/// Determines how many blocks are missing and the number of the first of them, assuming that they
+/// are all in one gap, or all at the end of a truncated file. Returns `None` if the arrays do not
+/// determine the result.
 fn by_arrays(
     blocks: &[FoundBlock],
     gaps: &[usize],

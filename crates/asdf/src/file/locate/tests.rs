@@ -186,7 +186,7 @@ fn a_stray_block_magic_in_the_padding_is_skipped_and_reported() {
 }
 
 #[test]
-fn without_a_plausible_block_the_first_magic_is_taken_as_the_first_block() {
+fn without_a_plausible_block_the_first_magic_begins_the_first_block() {
     for bad in [
         block(b"one").header_size(47),
         block(b"one").used_size(1000),
@@ -301,7 +301,7 @@ fn an_index_with_a_wrong_last_offset_is_ignored() {
 }
 
 #[test]
-fn an_index_with_a_wrong_middle_offset_is_discarded_when_the_middle_block_is_read() {
+fn an_index_with_a_wrong_middle_offset_is_ignored() {
     rejected(|offsets| offsets[1] += 1, Code::IndexStale);
 }
 
@@ -451,7 +451,7 @@ fn a_flipped_header_bit_never_makes_a_negative_source_return_a_wrong_block() {
                 }
                 let is_marked_streamed = !with_index && bit == 9 * 8 + 7;
                 if is_marked_streamed {
-                    continue; // The sizes of a streamed block have no meaning.
+                    continue; // The flag makes this the last block.
                 }
                 for source in 1..=3_usize {
                     let file = open(bytes.clone());
