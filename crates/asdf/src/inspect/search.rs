@@ -97,7 +97,8 @@ impl Relation {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Match<'a> {
-    /// The pointer through which the node was found. No other pointer to the node has fewer levels.
+    /// The pointer through which the node was found. If aliases refer to the node, each of them is
+    /// found as well, with its own pointer.
     pub pointer: String,
     /// The node that was found.
     pub node: Node<'a>,
@@ -228,7 +229,7 @@ impl<'a> Node<'a> {
                 }
             }
             let is_collection = matches!(node.kind(), NodeKind::Sequence | NodeKind::Mapping);
-            // Do not search the declaration and the elements of an array.
+            // Do not search the declaration or the elements of an array.
             if is_collection && !node.is_ndarray() && walk.is_new(node.id()) {
                 walk.open(children(node), progress);
             }
@@ -286,7 +287,8 @@ fn order(node: Node<'_>, number: &Number) -> Option<Ordering> {
     }
 }
 
-/// Returns a scalar as JSON, if JSON can represent it.
+/// Returns the JSON form of a null, boolean, number or string, or `None` for any other node.
+/// Integers outside the range of `i64` are converted to floats.
 fn scalar_json(node: Node<'_>) -> Option<Json> {
     Some(match node.value().ok()? {
         Content::Null => Json::Null,
@@ -398,7 +400,7 @@ f: !core/complex-1.0.0 1+2j
     }
 
     #[test]
-    fn a_search_by_relation_finds_numbers_in_that_relation() {
+    fn a_search_by_relation_finds_the_numbers_that_satisfy_it() {
         let file = file("{a: 100, b: 100.5, c: -1e-3, d: '200', e: 9007199254740993, f: .nan}\n");
         let related = |relation, number: &str| {
             let number = serde_json::from_str(number).unwrap();
@@ -452,7 +454,7 @@ f: !core/complex-1.0.0 1+2j
     }
 
     #[test]
-    fn a_search_by_type_accepts_names_from_python_from_this_crate_and_from_tags() {
+    fn a_search_by_type_accepts_python_types_names_of_this_crate_and_tags() {
         let of = |name: &str| found(&Search::new().type_name(name));
         for name in ["int", "integer", "builtins.int"] {
             assert_eq!(of(name), ["/a/x"], "{name}");

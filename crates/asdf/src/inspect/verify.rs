@@ -220,7 +220,7 @@ fn at_error(code: Code, error: &Error) -> Diagnostic {
     Diagnostic::new(code, place, without_place(error))
 }
 
-/// Returns the message of an error, without the position in the file.
+/// Returns the message of an error without its position: the offset, line or pointer.
 fn without_place(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Yaml { message, .. } => message.clone(),

@@ -243,7 +243,7 @@ fn violations_of_anyof_oneof_and_not_are_reported() {
         "value: text",
         "/value",
         "/properties/value/anyOf",
-        "it matches none of the 2 allowed schemas: expected a number, found the string \"text\"; \
+        "the value matches none of the 2 allowed schemas: expected a number, found the string \"text\"; \
          expected the tag asdf://scibin.example/tags/*-1.0.0, found tag:yaml.org,2002:str",
     );
     valid("either: 4");
@@ -252,14 +252,14 @@ fn violations_of_anyof_oneof_and_not_are_reported() {
         "either: 6",
         "/either",
         "/properties/either/oneOf",
-        "it matches more than one schema, but exactly one is allowed",
+        "the value matches more than one schema, but must match exactly one",
     );
     valid("never: 1");
     one(
         "never: x",
         "/never",
         "/properties/never/not",
-        "it matches the schema of `not`, which it must not match",
+        "the value matches the schema of `not`, but must not match it",
     );
 }
 

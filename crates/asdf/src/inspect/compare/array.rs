@@ -37,8 +37,8 @@ pub struct ElementsDifference {
     pub from: String,
     /// Value of the first differing element in the second array, or `--` if it is masked.
     pub to: String,
-    /// The largest absolute difference, or `None` if all elements that differ are masked or not
-    /// numbers.
+    /// The largest absolute difference between two numbers, not counting NaN and masked elements.
+    /// `None` if no such numbers differ.
     pub largest: Option<f64>,
 }
 
@@ -119,7 +119,7 @@ impl Run<'_, '_> {
             return Ok(is_same);
         }
         let is_same = one.is_stored_like(&two)?;
-        // Only a matching checksum proves without decoding that the data is intact.
+        // Without decoding the block, only a matching checksum proves that the data is intact.
         let is_sound = || Ok::<_, Error>(one.verify()?.is_pass() && has_checksum(one.header()?));
         let is_same = is_same && is_sound()?;
         self.same_blocks.insert(key, is_same);
@@ -241,8 +241,8 @@ fn decoded(array: &NdArray<'_>) -> Result<Option<Bytes>> {
     }
 }
 
-/// Returns `true` if two elements of the same kind have the same bytes, apart from trailing zeros, which pad
-/// strings.
+/// Returns `true` if two elements have the same kind and the same bytes, not counting trailing
+/// zeros, which pad strings.
 fn is_same_text(from: ScalarType, to: ScalarType, one: &[u8], other: &[u8]) -> bool {
     if from.kind() != to.kind() {
         return false;

@@ -279,7 +279,8 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// Compares the keys of two collections. Values whose keys are in both collections are compared later.
+    /// Reports the keys that occur in only one of two collections. The values of common keys are
+    /// compared later.
     fn collections<'a, 'b>(
         &mut self,
         pair: &Pair<'a, 'b>,

@@ -99,7 +99,7 @@ fn fits(from: ScalarType, to: ScalarType, is_exact: bool) -> bool {
     if is_exact {
         return false;
     }
-    // The size in bytes of a float that can represent integers of this width.
+    // The size in bytes of the float to which numpy converts integers of this width.
     let float_for = |width: u64| match width {
         1 => 2,
         2 => 4,

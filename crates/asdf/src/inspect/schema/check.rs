@@ -30,7 +30,8 @@ type Pair = (NodeId, usize, NodeId);
 /// The state of checking a node against a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PairState {
-    /// The check has not finished. If the same pair occurs again, the node contains itself.
+    /// The check has not finished. If the same pair occurs again, the node contains itself or the
+    /// schema refers to itself.
     Open,
     Valid,
     /// The node does not match the schema, and the mismatch was reported.
@@ -184,7 +185,8 @@ impl<'s> Checker<'s> {
                 if !self.is_match(node, schema.at(value))? {
                     return Ok(true);
                 }
-                let message = "it matches the schema of `not`, which it must not match".to_owned();
+                let message =
+                    "the value matches the schema of `not`, but must not match it".to_owned();
                 self.fail(Code::SchemaMismatch, node, schema, keyword, message)
             }
             "properties" => self.properties(node, schema, value),
@@ -326,13 +328,14 @@ impl<'s> Checker<'s> {
         let message = match matching {
             1 => return Ok(true),
             0 => self.none_of(node, schema, choices)?,
-            _ => "it matches more than one schema, but exactly one is allowed".to_owned(),
+            _ => "the value matches more than one schema, but must match exactly one".to_owned(),
         };
         self.fail(Code::SchemaMismatch, node, schema, keyword, message)
     }
 
     /// Explains why a node matches none of several schemas. Includes the first mismatch with each
-    /// schema, unless there are many schemas or a mismatch is itself a list.
+    /// schema, unless there are more than eight schemas or the message of a mismatch contains a
+    /// semicolon.
     fn none_of(
         &mut self,
         node: YamlNode<'_>,
@@ -341,8 +344,8 @@ impl<'s> Checker<'s> {
     ) -> Result<String> {
         let count = choices.len();
         let mut message = match count {
-            1 => "it does not match the only allowed schema".to_owned(),
-            _ => format!("it matches none of the {count} allowed schemas"),
+            1 => "the value does not match the only allowed schema".to_owned(),
+            _ => format!("the value matches none of the {count} allowed schemas"),
         };
         if !self.reporting || count > 8 {
             return Ok(message);

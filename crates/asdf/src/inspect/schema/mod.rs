@@ -79,8 +79,8 @@ fn max_steps(document: &Document) -> u64 {
 pub struct Mismatch {
     /// A description of the mismatch, with the pointer and the line of the node.
     pub diagnostic: Diagnostic,
-    /// The keyword that does not match, identified by the URI of the schema, followed by `#` and a JSON
-    /// Pointer.
+    /// The keyword that does not match, identified by the URI of the schema, followed by `#` and a
+    /// JSON Pointer. Empty if the tag of the node has no schema.
     pub schema: String,
 }
 

@@ -1,12 +1,12 @@
-//! Schema keywords that concern only a single node.
+//! Schema keywords for types, tags, ranges and counts, which do not contain other schemas.
 
 use std::collections::HashSet;
 
 use crate::inspect::pattern::{Wildcards, glob};
 use crate::yaml::{Content, Integer, NodeKind, YamlNode};
 
-/// Maximum number of list items that are compared with each other. Scalars do not count, because they are
-/// looked up by value.
+/// Maximum number of list items that are compared with each other. Most scalars do not count,
+/// because they are looked up by value.
 const MAX_COMPARED: usize = 1000;
 /// Maximum number of characters of a string that a message quotes.
 const MAX_QUOTED: usize = 60;
