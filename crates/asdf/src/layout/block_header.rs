@@ -385,7 +385,7 @@ mod tests {
         }
 
         #[test]
-        fn patching_a_header_at_the_offset_of_a_field_changes_that_field(
+        fn patching_a_header_at_a_field_offset_changes_only_that_field(
             mut header in headers(),
             allocated_size: u64,
             checksum: [u8; 16],

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Lines end with LF or CR LF. A file may consist of the header line alone, even without a line
-//! end. Anything else before the tree (a byte-order mark, blank lines, padding) is skipped and
+//! ending. Anything else before the tree (a byte-order mark, blank lines, padding) is skipped and
 //! reported, so that the tree is found nevertheless.
 //!
 //! See the ASDF standard, "Low-level file layout", Header and Comments.
@@ -30,7 +30,7 @@ const ASDF_TOKEN: &[u8] = b"#ASDF";
 const STANDARD_TOKEN: &[u8] = b"#ASDF_STANDARD";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The only version of the file format so far.
+/// The only version of the file format that exists so far.
 const FORMAT_VERSION: Version = Version::new(1, 0, 0);
 
 /// The range of known minor versions of the standard.
@@ -71,8 +71,8 @@ pub(crate) fn to_text(standard: Version) -> String {
     format!("#ASDF {FORMAT_VERSION}\n#ASDF_STANDARD {standard}\n")
 }
 
-/// Parses the head of a file. `complete` means that the file ends where `text` ends. Returns `None` if `text`
-/// is too short to decide.
+/// Parses the head of a file. `complete` means that the file ends where `text` ends. Returns `None`
+/// if `text` ends before the end of the head is certain.
 pub(crate) fn parse(text: &[u8], complete: bool) -> Result<Option<Head>, Error> {
     let Some(line) = Line::at(text, 0, complete) else {
         // If this is not an ASDF file, there is no need to read its first line to the end.
@@ -116,8 +116,8 @@ impl Head {
         Ok(())
     }
 
-    /// Reads lines until something other than a comment begins. Returns `false` if the text is too short to
-    /// decide.
+    /// Reads lines until something other than a comment begins. Returns `false` if the text ends
+    /// before the end of the comments is certain.
     fn read_comments(&mut self, text: &[u8], complete: bool) -> bool {
         let mut other_bytes = false;
         loop {
@@ -142,7 +142,7 @@ impl Head {
             if line.text.starts_with(b"#") {
                 self.read_comment(line.text);
             } else {
-                // Report this only once.
+                // Report only the first line of unexpected bytes.
                 if !std::mem::replace(&mut other_bytes, true) {
                     self.report_other_bytes();
                 }
@@ -190,7 +190,7 @@ impl Head {
 
 /// A line in the head.
 struct Line<'a> {
-    /// The line without its end.
+    /// The line without its line ending.
     text: &'a [u8],
     /// The offset of the next line.
     next: usize,
@@ -204,7 +204,7 @@ impl<'a> Line<'a> {
         let (len, next) = match memchr(b'\n', bytes) {
             Some(end) => (end, end + 1),
             None if complete => (bytes.len(), bytes.len()),
-            // Padding before the first block need not contain line ends, so look for the magic.
+            // Padding before the first block need not contain line endings, so look for the magic.
             None => memmem::find(bytes, &BLOCK_MAGIC).map(|at| (at, at))?,
         };
         let magic = memmem::find(&bytes[..len], &BLOCK_MAGIC);
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_line_alone_is_a_valid_file_with_or_without_a_line_end() {
+    fn a_header_line_alone_is_a_valid_file_with_or_without_a_line_ending() {
         for text in [&b"#ASDF 1.0.0"[..], b"#ASDF 1.0.0\n", b"#ASDF 1.0.0\r\n"] {
             let head = head(text);
             assert_eq!((head.content, head.len), (Content::Nothing, text.len()));
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn other_1_x_versions_are_reported_and_other_or_malformed_versions_are_errors() {
+    fn format_version_1_1_is_reported_but_version_2_or_a_malformed_version_is_an_error() {
         assert_eq!(codes(b"#ASDF 1.1.0\n"), [Code::UnsupportedVersion]);
         assert_eq!(codes(b"#ASDF 1.0.0-dev\n"), [Code::UnsupportedVersion]);
         for text in [

@@ -32,7 +32,7 @@ use crate::tag::Version;
 pub struct Comment {
     /// Offset of the `#` in the file in bytes.
     pub offset: u64,
-    /// The line without the `#` and the line end. Bytes that are not UTF-8 are replaced.
+    /// The line without the `#` and the line ending. Bytes that are not UTF-8 are replaced.
     pub text: String,
 }
 

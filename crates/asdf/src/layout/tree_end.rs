@@ -1,8 +1,8 @@
 //! Finding the end of the tree.
 //!
 //! The size of the tree is not stored, so its end must be found by searching for a line that begins
-//! with `...` in column 0, followed by the end of the file, a line end, or white space and an
-//! optional comment up to the line end.
+//! with `...` in column 0, followed by the end of the file, a line ending, or white space and an
+//! optional comment up to the end of the line.
 //!
 //! ```text
 //! ...\n        ...\r\n        ...  \n        ... # end\n        ...<end of file>
@@ -46,9 +46,9 @@ pub(crate) enum TreeEnd {
     },
 }
 
-/// Searches `text`, which begins with the tree, starting at byte `from`. `complete` means that the file ends
-/// where `text` ends. Otherwise, the end of the text does not count as a line end, so that a search in several
-/// steps has the same result as a search of the whole text.
+/// Searches `text`, which begins with the tree, starting at byte `from`. `complete` means that the
+/// file ends where `text` ends. Otherwise, the end of the text does not count as the end of a line,
+/// so that a search in several steps has the same result as a search of the whole text.
 pub(crate) fn search(text: &[u8], from: usize, complete: bool) -> TreeEnd {
     let from = from.min(text.len());
     let magic = memmem::find(&text[from..], &BLOCK_MAGIC).map(|at| from + at);
@@ -76,7 +76,7 @@ fn line_starts_with_dots(text: &[u8], from: usize) -> impl Iterator<Item = usize
 
 /// The classification of a line that begins with `...`.
 enum Line {
-    /// The end of the document; `len` includes the line end.
+    /// The end of the document; `len` includes the line ending.
     End { len: usize, unusual: bool },
     /// Part of the content.
     Content,
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_line_may_have_white_space_a_comment_and_any_line_end() {
+    fn an_end_line_may_have_white_space_a_comment_and_any_line_ending() {
         assert_eq!(whole(b"a: 1\n...\nrest"), found(9));
         assert_eq!(whole(b"a: 1\r\n...\r\nrest"), found(11));
         assert_eq!(whole(b"a: 1\n... \t\nrest"), found(11));

@@ -1,4 +1,4 @@
-//! Masks, which select the elements of an array to treat as missing.
+//! Masks, which select those elements of an array that are treated as missing.
 //!
 //! | `mask` | masked elements |
 //! |---|---|

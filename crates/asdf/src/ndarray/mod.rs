@@ -8,8 +8,9 @@
 //!              -> NdArray        the positions and the block: slices, fields, reads
 //! ```
 //!
-//! An [`NdArray`] is a view: creating it, slicing it or accessing a field reads no elements. Everything that
-//! is not specific to ASDF is in [`binio::array`]: datatypes, strides, slices and reading elements.
+//! An [`NdArray`] is a view: creating it, slicing it or accessing a field reads no elements in
+//! blocks. Everything that is not specific to ASDF is in [`binio::array`]: datatypes, strides,
+//! slices and reading elements.
 
 pub(crate) mod data;
 mod datatype;

@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn records_nested_too_deeply_or_endlessly_are_an_error() {
+    fn records_nested_too_deeply_or_inside_themselves_are_an_error() {
         let nested = format!("{}int8{}", "[".repeat(200), "]".repeat(200));
         let text = format!("{{source: 0, byteorder: big, shape: [1], datatype: {nested}}}");
         assert!(matches!(kind_of(&text), ArrayError::Invalid { key: "datatype", .. }));

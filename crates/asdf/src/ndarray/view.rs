@@ -18,8 +18,9 @@ use crate::yaml::YamlNode;
 
 /// An array in a file: its type, its shape, and the location of its elements.
 ///
-/// An `NdArray` is a view: creating it, [slicing](Self::slice) it or accessing a [field](Self::field) reads
-/// no elements. The result of slicing can be sliced again. The mask is preserved.
+/// An `NdArray` is a view: creating it, [slicing](Self::slice) it or accessing a
+/// [field](Self::field) reads no elements in blocks. The result of slicing can be sliced again. The
+/// mask is preserved.
 ///
 /// See the schema `core/ndarray` of the ASDF standard.
 ///
@@ -321,7 +322,7 @@ impl<'a> NdArray<'a> {
         self.mask.evaluate(self)
     }
 
-    /// Returns the [mask](Self::mask) of a masked array as an array of booleans.
+    /// Returns the [mask](Self::mask) as an array of booleans. The array must be masked.
     pub(crate) fn mask_array(&self) -> Result<Self> {
         let mask = self.mask()?.unwrap_or_default();
         let bytes: Vec<u8> = mask.into_iter().map(u8::from).collect();
@@ -439,10 +440,10 @@ impl<'a> NdArray<'a> {
         Ok(())
     }
 
-    /// Returns the positions along the first dimension at which all elements are in the block. These are all
-    /// positions, unless the block is truncated and the file was opened with
-    /// [`Strictness::Salvage`](crate::Strictness::Salvage). Reading the other positions fails. A single element
-    /// counts as a dimension of length 1.
+    /// Returns the positions along the first dimension at which all elements are in the block.
+    /// These are all positions, unless the block is truncated and the file was opened with
+    /// [`Strictness::Salvage`](crate::Strictness::Salvage). Reading elements at any other position
+    /// fails. A single element counts as a dimension of length 1.
     ///
     /// # Errors
     ///

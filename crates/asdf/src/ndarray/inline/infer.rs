@@ -3,8 +3,8 @@
 //! | items of an array without a datatype | inferred datatype |
 //! |---|---|
 //! | only booleans | `bool8` |
-//! | integers, possibly with booleans | `int64`, or `uint64` if necessary |
-//! | at least one float | `float64` |
+//! | integers, possibly with booleans, but no other numbers | `int64`, or `uint64` if necessary |
+//! | at least one float, but no `!core/complex` | `float64` |
 //! | at least one `!core/complex` | `complex128` |
 //! | strings | `[ucs4, n]`, where `n` is the length of the longest string |
 //! | only nulls, or no items | `float64` |
@@ -106,7 +106,7 @@ pub(super) fn infer_datatype(
     match (widest, longest) {
         (Some(_), Some(_)) => Err(error(
             data,
-            "the array contains both strings and numbers, expected only one of them",
+            "the array contains both strings and numbers, expected either strings or numbers",
         )),
         (None, Some(longest)) => {
             let length = longest.try_into().unwrap_or(u64::MAX);

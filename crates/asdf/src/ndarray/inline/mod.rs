@@ -258,7 +258,8 @@ fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> 
         let number = number_in_list(text);
         let pushed = number.and_then(|number| number::push(number, scalar, out));
         if pushed.is_none() {
-            // Convert the node instead, which supports all notations and reports errors.
+            // Convert the node of the number instead: this supports all notations and reports
+            // errors.
             match numbers.list.at(at) {
                 Some(node) => push_scalar(node, scalar, out).map(drop)?,
                 None => {
@@ -273,7 +274,8 @@ fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// Returns the value of a number in a list of numbers. Such lists only contain simple notations.
+/// Returns the value of a number in a list of numbers. Numbers in these lists only use simple
+/// notations.
 fn number_in_list(text: &str) -> Option<number::Number> {
     Some(match text {
         _ if !text.contains('.') => number::Number::Int(text.parse::<i64>().ok()?.into()),
@@ -374,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_beyond_64_bits_is_read_as_a_float_among_floats() {
+    fn an_integer_beyond_64_bits_is_read_as_a_float_if_another_item_is_a_float() {
         assert_eq!(bytes("[1.0, 18446744073709551616]")[8..], 2_f64.powi(64).to_le_bytes());
     }
 
