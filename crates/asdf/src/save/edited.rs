@@ -48,7 +48,7 @@ pub(super) struct TreeSpace {
     /// The offset of the first block or, without blocks, the length of the file.
     pub(super) end: u64,
     /// The bytes after the tree, or `None` if there are too many or if they contain anything but
-    /// spaces, tabs, line ends and zeros.
+    /// spaces, tabs, line breaks and zeros.
     padding: Option<Vec<u8>>,
 }
 
@@ -116,7 +116,7 @@ impl EditedFile<'_> {
         let layout = self.file.layout();
         plan.copy(0..space.tree.start);
         if layout.tree.is_none() && space.tree.start > 0 {
-            // Add the line end, which the header line of a file without a tree may lack.
+            // Add the line break, which the header line of a file without a tree may lack.
             let last = self.file.source().bytes_at(space.tree.start - 1, 1)?;
             if *last != *b"\n" {
                 plan.bytes(&b"\n"[..]);
@@ -163,8 +163,8 @@ impl EditedFile<'_> {
         self.in_place || old_len.saturating_sub(self.text().text().len() as u64) <= PAGE
     }
 
-    /// Plans a file whose blocks are copied unchanged after the new tree. If the blocks move, the index is
-    /// rewritten.
+    /// Plans a file in which the unchanged blocks follow the new tree. If the blocks move, the
+    /// index is rewritten.
     fn with_same_blocks(&self, space: &TreeSpace) -> Result<FilePlan<'_>> {
         let layout = self.file.layout();
         let align = self.alignment();
@@ -248,7 +248,8 @@ impl EditedFile<'_> {
         Ok(())
     }
 
-    /// Reads the headers of all blocks. Fails if anything but blocks, zeros and an index follows the tree.
+    /// Reads the headers of all blocks. Fails if a header is invalid, or if anything but zeros or
+    /// an index follows the last block.
     fn contiguous_blocks(&self) -> Result<ContiguousBlocks> {
         let layout = self.file.layout();
         let headers = self.file.blocks().iter().map(|block| Ok(*block?.header()?));

@@ -57,8 +57,8 @@ pub(super) struct NewFiles(Vec<PathBuf>);
 
 impl NewFiles {
     pub(super) fn commit(&mut self, files: Vec<AtomicFile>) -> Result<()> {
-        // Do not register a file that replaces an existing one, because removing it would lose both
-        // files.
+        // Do not register a file that replaces an existing one, because removing the new file would
+        // not restore the old one.
         let new = files.iter().map(AtomicFile::target);
         self.0.extend(new.filter(|path| fs::symlink_metadata(path).is_err()).map(Path::to_owned));
         Ok(AtomicFile::commit_all(files)?)

@@ -9,8 +9,8 @@ use crate::value::{Mapping, Sequence, Value};
 /// The first version of the standard whose history lists extensions.
 pub(super) const EXTENSIONS: Version = Version::new(1, 2, 0);
 
-/// Sets `asdf_library` and `history`. In a copy of a file, existing entries keep their positions. Otherwise,
-/// both entries are moved to the beginning.
+/// Sets `asdf_library` and `history`. In a copy of a file, existing entries keep their positions.
+/// In all other cases, both entries are placed at the beginning.
 pub(super) fn add(root: &mut Mapping, options: &WriteOptions, is_copy: bool) {
     let old = root.get("history").cloned();
     put(root, "history", history(old, options), is_copy);
@@ -76,8 +76,8 @@ fn append(list: &mut Value, more: impl ExactSizeIterator<Item = Value>) {
     }
 }
 
-/// Tags a mapping as version 1.0.0 of a core type. When the tree is numbered, the tag gets the version that
-/// it has in the chosen version of the standard.
+/// Adds the tag of a core type in version 1.0.0. When the tree is prepared for writing, this
+/// version is replaced by the newest one that the chosen version of the standard defines.
 fn tagged(mapping: Mapping, name: &str) -> Value {
     Value::from(mapping).tagged(format!("{CORE_PREFIX}{name}-1.0.0"))
 }

@@ -33,7 +33,8 @@ pub(crate) struct NumberedTree<'a> {
     numbers: HashMap<usize, usize>,
     /// The URIs of the files that contain the blocks, if the file is exploded.
     names: Option<Vec<String>>,
-    /// The number of each block in the file, if it differs from the index of the block in `blocks`.
+    /// The number in the file of each block in `blocks`. `None` if the blocks are numbered in order
+    /// from 0.
     numbering: Option<Vec<usize>>,
     ndarray_tag: String,
     inline_below: u64,
@@ -143,7 +144,7 @@ impl<'a> NumberedTree<'a> {
         &self.tree
     }
 
-    /// Returns `true` if at least one array is stored in a block.
+    /// Returns `true` if at least one array is stored in a block of this file.
     pub(super) fn names_blocks(&self) -> bool {
         let is_array = |block: &Content<'_>| matches!(block, Content::Array(_));
         let in_block = |value: &Value| matches!(value.source(), Some(Source::Block(_)));
@@ -269,7 +270,7 @@ fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<us
     let mut used = BTreeSet::new();
     for value in tree.values() {
         match value.source() {
-            // This source refers to the block that will be appended.
+            // The source -1 refers to the block that will be appended.
             Some(Source::Block(BlockRef::LAST)) if streamed => {}
             Some(Source::Block(block)) => {
                 used.insert(blocks.by_source(block)?.index());
@@ -355,7 +356,8 @@ impl Places<'_, '_> {
         }
     }
 
-    /// Fails if an existing array has the datatype `float16`, but the standard does not define it.
+    /// Fails if an existing array has the datatype `float16`, but the chosen version of the
+    /// standard does not define it.
     fn check_datatype(&self, value: &Value) -> Result<()> {
         let datatype = value.as_mapping().and_then(|mapping| mapping.get("datatype"));
         if datatype.and_then(Value::as_str) == Some("float16") && self.options.standard < FLOAT16 {
@@ -364,7 +366,8 @@ impl Places<'_, '_> {
         Ok(())
     }
 
-    /// Returns the new number of the block that the source refers to, or `None` if the source is not changed.
+    /// Returns the new number of the block that the source refers to, or `None` if the source need
+    /// not be changed.
     fn source(&mut self, source: Source<'_>) -> Result<Option<usize>> {
         match (source, self.origin) {
             (Source::Block(BlockRef::LAST), _) if self.streamed => Ok(None),

@@ -9,9 +9,10 @@ use crate::error::Result;
 use crate::yaml::NodeStyle;
 
 impl EditedFile<'_> {
-    /// Returns the differing bytes and their offset. Returns `None` unless they are all within one page and
-    /// nothing else moves. If the length of the text changes, spaces make up the difference, either after the
-    /// document or at the end of the line.
+    /// Returns the bytes that differ, and their offset in the file. Returns `None` if no bytes
+    /// differ, if they are not all within one page, or if other bytes would move. If the length of
+    /// the text changes, spaces make up the difference, either after the document or at the end of
+    /// the changed line.
     pub(super) fn in_one_page(&self, space: &TreeSpace) -> Result<Option<(u64, Vec<u8>)>> {
         let len = usize::try_from(space.end - space.tree.start).unwrap_or(usize::MAX);
         let old = self.file.source().bytes_at(space.tree.start, len)?;
@@ -19,7 +20,8 @@ impl EditedFile<'_> {
             let new = if self.file.layout().first_block.is_some() {
                 space.fill(text)?
             } else {
-                // Without blocks, the file ends after the tree, so only text of the same length fits.
+                // If there are no blocks, the file ends after the tree, so only text of the same
+                // length fits.
                 let rest = old.get(self.before.len()..)?;
                 (text.len() == self.before.len()).then(|| [text.as_bytes(), rest].concat())?
             };
@@ -85,8 +87,8 @@ impl EditedFile<'_> {
     }
 }
 
-/// Returns the range of `new` that differs from `old`, without the common prefix and suffix, or `None` if
-/// they are equal.
+/// Returns the range of `new` between the prefix and the suffix that it has in common with `old`,
+/// or `None` if they are equal.
 pub(super) fn differing(old: &[u8], new: &[u8]) -> Option<(usize, usize)> {
     let start = old.iter().zip(new).position(|(old, new)| old != new);
     let start = start.or_else(|| (old.len() != new.len()).then(|| old.len().min(new.len())))?;

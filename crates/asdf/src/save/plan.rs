@@ -37,7 +37,7 @@ pub(super) enum Part<'a> {
         blocks: Vec<u64>,
     },
     Tree(&'a NumberedTree<'a>),
-    /// Padding with the given length in bytes: spaces, then a line end.
+    /// Padding with the given length in bytes: spaces, then a line feed.
     Padding(u64),
     /// The complete header of a block.
     Header(Vec<u8>),

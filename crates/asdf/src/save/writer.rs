@@ -177,9 +177,9 @@ impl<'a> Writer<'a> {
     /// with that number exists but is not a regular file, or if the tree or the existing file at
     /// `path` refers to it.
     ///
-    /// All files are completed before they get their names: first the block files, then the tree. Finally,
-    /// block files that only the old tree used are removed. An interruption at any point therefore leaves
-    /// either the old or the new tree, with all of its block files.
+    /// Files get their names only when they are complete: first the block files, then the tree.
+    /// Finally, block files that only the old tree used are removed. An interruption at any point
+    /// therefore leaves either the old or the new tree, with all of its block files.
     ///
     /// See the ASDF standard, "Low-level file layout", Exploded form.
     ///
@@ -307,9 +307,9 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Returns the tree text of the file from which blocks are copied, changed only where `tree`
-    /// differs. Returns `None` if no blocks are copied, or if the tree of the file is irregular or
-    /// too different.
+    /// Returns the tree text of the file from which blocks are copied, with changes only where
+    /// `tree` differs from it. Returns `None` if no blocks are copied, or if the tree of the file
+    /// is irregular or too different.
     fn kept_text(&self, tree: &NumberedTree<'_>) -> Result<Option<Vec<u8>>> {
         let Some(file) = self.file.filter(|file| file.layout().tree.is_some()) else {
             return Ok(None);

@@ -48,13 +48,14 @@ impl Editor {
     ///
     /// # Errors
     ///
-    /// Same as [`tree`](Self::tree). Also fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if
-    /// another program has changed or replaced the file since it was opened, if the editor was created from an
-    /// open file, or if the file must be changed [in place](crate::save::EditOptions::in_place), but the change
-    /// does not fit. If blocks are added, replaced or removed, also fails with
-    /// [`ErrorKind::Block`](crate::ErrorKind::Block) if a header is invalid, and with `Unwritable` if anything
-    /// but blocks follows the tree. Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be
-    /// read or written.
+    /// Same as [`tree`](Self::tree). Also fails with
+    /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if another program has changed or
+    /// replaced the file since it was opened, if the editor was created from an open file, or if
+    /// the file must be changed [in place](crate::save::EditOptions::in_place), but the change does
+    /// not fit. If blocks are added, replaced or removed, also fails with
+    /// [`ErrorKind::Block`](crate::ErrorKind::Block) if a header is invalid, and with `Unwritable`
+    /// if anything but zeros or an index follows the last block. Fails with
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read or written.
     ///
     /// A failed commit leaves the file unchanged, with one exception: if only the last step fails, which is
     /// syncing the folder, the new file is in place but may not survive a crash.
@@ -105,7 +106,8 @@ impl Editor {
     ///
     /// # Errors
     ///
-    /// Same as [`commit`](Self::commit), except for errors from writing the file.
+    /// Same as [`commit`](Self::commit), except that this function does not fail if the file is not
+    /// locked, has changed or cannot be written.
     pub fn plan(&self) -> Result<EditReport> {
         let edited = self.edited()?;
         let change = self.change(&edited)?;

@@ -372,7 +372,7 @@ impl Editor {
         Ok(self.blocks.keys().next_back().map_or(count, |last| count.max(last + 1)))
     }
 
-    /// Returns the numbers of the blocks that are used by arrays at or below a pointer.
+    /// Returns the numbers of the blocks that the arrays at or below a pointer use.
     fn blocks_at(&self, pointer: &str) -> Result<BTreeSet<usize>> {
         let root = self.tree()?.document().root();
         let Ok(place) = root.pointer(pointer) else { return Ok(BTreeSet::new()) };

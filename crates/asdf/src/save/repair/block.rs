@@ -134,7 +134,7 @@ pub(super) fn examine(
     Ok(Examined { state, reason, note, bytes: stored, missing, is_proved })
 }
 
-/// Estimates the number of stored bytes that are missing if only `len` bytes of a block are left. Uses the
+/// Estimates how many stored bytes of a block are missing if only `len` bytes are left. Uses the
 /// smallest size in the header, because damaged sizes are usually too large.
 fn missing_len(header: &BlockHeader, len: u64) -> u64 {
     let mut sizes = vec![header.used_size, header.allocated_size];

@@ -1,4 +1,4 @@
-//! Undoing a line-end conversion by a tool that mistook the file for text.
+//! Undoing a line-ending conversion by a tool that mistook the file for text.
 //!
 //! ```text
 //! as written  | head, tree        | block 0          | block 1          | index: 2043, 9000
@@ -13,10 +13,10 @@
 //!   the conversion added them.
 //! - Otherwise, a block is only changed if the result has the length that the index and the header
 //!   state, and if the data matches the checksum. A block without a checksum is only changed if its
-//!   present header is invalid or implausible. If the block has more line ends than were converted,
-//!   all combinations are tried, unless there are too many.
-//! - The text before the blocks has the same meaning with either kind of line end. It is only changed if
-//!   blocks are changed.
+//!   present header is invalid or implausible. If the block has more line endings than were
+//!   converted, all combinations are tried, unless there are too many.
+//! - The text before the blocks has the same meaning with either kind of line ending. It is only
+//!   changed if blocks are changed.
 //!
 //! Blocks for which there is no proof of a conversion are left unchanged.
 
@@ -38,24 +38,25 @@ use crate::file::locate::{
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 use crate::options::OpenOptions;
 
-/// Maximum size in bytes of a piece for which combinations of line ends are tried.
+/// Maximum size in bytes of a piece for which combinations of line endings are tried.
 const MAX_PIECE: u64 = 16 << 20;
-/// Maximum number of bytes that are hashed to try all combinations of line ends in a piece.
+/// Maximum number of bytes that are hashed to try all combinations of line endings in a piece.
 const MAX_HASHED: u64 = 1 << 30;
-/// Maximum total size in bytes of the pieces that are restored by trying combinations of line ends.
-/// These pieces are kept in memory.
+/// Maximum total size in bytes of the pieces that are restored by trying combinations of line
+/// endings. These pieces are kept in memory.
 const MAX_REPLACED: u64 = 64 << 20;
 
-/// A file with its original line ends restored.
+/// A file whose original line endings have been restored if possible.
 pub(super) struct Undone {
     pub(super) source: Arc<dyn ReadAt>,
     /// A note about the conversion, if one was undone.
     pub(super) note: Option<Diagnostic>,
-    /// The blocks whose line-ending conversion could not be undone: the offset in `source`, and the error.
+    /// The blocks whose line-ending conversion could not be undone, each with its offset in
+    /// `source` and the error.
     pub(super) damaged: Vec<(u64, BlockError)>,
 }
 
-/// Undoes a line-end conversion if the index shows that there was one.
+/// Undoes a line-ending conversion if the index shows that there was one.
 pub(super) fn undo(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Undone> {
     let as_is = |source| Undone { source, note: None, damaged: Vec::new() };
     let mut ends = CachedSource::new(Arc::clone(&source), true);
@@ -106,8 +107,7 @@ fn agrees(source: &Arc<dyn ReadAt>, listed: &[u64]) -> Result<bool> {
     })
 }
 
-/// Returns `true` if the headers lead from the first block to the index even though no conversion has been
-/// undone.
+/// Returns `true` if the headers in the file as stored lead from the first block to the index.
 fn leads_to(ends: &CachedSource, first: u64, index: u64) -> Result<bool> {
     let mut at = first;
     while at < index {
@@ -208,7 +208,7 @@ type Solved = std::result::Result<(View, u64), Unsolved>;
 struct Unsolved {
     /// The number of surplus bytes, which is negative if bytes are missing.
     added: i64,
-    /// Whether the piece has enough line ends to explain the difference in length.
+    /// Whether the piece has enough line endings to explain the difference in length.
     is_likely: bool,
 }
 
@@ -217,8 +217,8 @@ impl Piece<'_> {
         self.range.end - self.range.start
     }
 
-    /// Finds the conversion that restores the piece to `wanted` bytes. `max_replaced` is the number of bytes that
-    /// replaced pieces may still use in memory.
+    /// Finds the conversion that restores the piece to `wanted` bytes. `max_replaced` is the
+    /// maximum number of bytes to keep in memory if the piece is replaced.
     fn solve(&self, wanted: u64, max_replaced: u64) -> Result<Solved> {
         let len = self.len();
         let added = i64::try_from(i128::from(len) - i128::from(wanted)).unwrap_or(i64::MAX);
@@ -234,7 +234,7 @@ impl Piece<'_> {
         }
         let all = if added > 0 { pairs } else { singles };
         let unsolved = Unsolved { added, is_likely: all >= added.unsigned_abs() };
-        // Only try combinations for blocks, because the exact line ends of text do not matter.
+        // Only try combinations for blocks, because the exact line endings of text do not matter.
         if !self.is_block || !unsolved.is_likely || len > MAX_PIECE || wanted > max_replaced {
             return Ok(Err(unsolved));
         }
@@ -314,7 +314,7 @@ fn block_len(bytes: &[u8]) -> Option<u64> {
     header.next_offset()
 }
 
-/// Tries combinations of line ends. Returns the bytes after converting them if the result is a block of
+/// Tries all combinations of line endings to convert. Returns the first result that is a block of
 /// `wanted` bytes whose data matches its checksum.
 fn search(bytes: &[u8], wanted: u64, added: i64) -> Option<Vec<u8>> {
     let is_place = |at: &usize| {
@@ -323,7 +323,7 @@ fn search(bytes: &[u8], wanted: u64, added: i64) -> Option<Vec<u8>> {
     };
     let places: Vec<usize> = memchr::memchr_iter(b'\n', bytes).filter(is_place).collect();
     let changed = usize::try_from(added.unsigned_abs()).ok()?;
-    // Choose either the line ends to change or those to keep, whichever are fewer.
+    // Choose either the line endings to change or the ones to keep, whichever are fewer.
     let chosen = changed.min(places.len().checked_sub(changed)?);
     let is_changed_chosen = chosen == changed;
     let mut choices: u64 = 1;

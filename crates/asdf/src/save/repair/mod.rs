@@ -8,7 +8,7 @@
 //! | a block with a broken header, or a gap between blocks | the other blocks, with their numbers |
 //! | nonsensical sizes in a header | the data up to the next block |
 //! | a checksum of the decoded data, as computed by old writers | the data, with a correct checksum |
-//! | converted line ends in text and data | all parts whose restoration is confirmed by the index and checksums |
+//! | converted line endings in text and data | all parts whose restoration is confirmed by the index and checksums |
 //!
 //! Stored bytes are copied unchanged, and damage remains recognisable: a block whose data does not match its
 //! checksum keeps that checksum, and a lost block is replaced by an empty one, so that the numbers of the
@@ -100,8 +100,8 @@ pub struct Loss {
     pub block: Option<usize>,
     /// Pointers to the affected arrays.
     pub pointers: Vec<String>,
-    /// The affected range of bytes in the damaged file. If a line-end conversion was undone, offsets refer to
-    /// the file with its original line ends.
+    /// The affected range of bytes in the damaged file. If a line-ending conversion was undone,
+    /// offsets refer to the file with its original line endings.
     pub bytes: Range<u64>,
     /// Number of stored bytes that are missing from the recovered file: the bytes lost by truncation, or all
     /// known bytes of a lost block. 0 if the bytes were kept, but are damaged.
@@ -110,7 +110,7 @@ pub struct Loss {
     pub reason: Error,
 }
 
-/// A summary of what was kept and what was lost.
+/// A summary of the recovered and lost parts of a damaged file.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RecoverReport {
@@ -121,7 +121,8 @@ pub struct RecoverReport {
     /// Number of blocks that were kept although they are damaged: the data is incomplete, does not match its
     /// checksum or cannot be decoded, or the number of the block is uncertain.
     pub damaged: u64,
-    /// Ranges of stray bytes in the old file that were left out. Zeros are not included.
+    /// Ranges of stray bytes in the old file that were left out. Ranges that contain only zeros are
+    /// not included.
     pub removed: Vec<Range<u64>>,
     /// Losses, ordered by kind: losses in the tree, losses in blocks, and arrays whose blocks do not exist or
     /// are too small.

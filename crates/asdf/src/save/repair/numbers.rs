@@ -139,8 +139,8 @@ impl NumberedBlocks {
         next.into_iter().chain(index).fold(self.file_len, u64::min)
     }
 
-    /// Returns the ranges of the old file that are neither in `known`, nor part of the index, nor
-    /// zeros.
+    /// Returns the ranges of the old file that are not in `known`, precede the index, and do not
+    /// consist of zeros.
     pub(super) fn removed(
         &self,
         mut known: Vec<Range<u64>>,
@@ -151,7 +151,7 @@ impl NumberedBlocks {
         let mut removed = Vec::new();
         let mut at = 0;
         for range in known.into_iter().chain(std::iter::once(end..self.file_len)) {
-            // Skip zeros, which have no meaning.
+            // Do not list a range of zeros, because zeros have no meaning between blocks.
             if range.start > at && !is_zero(file, at..range.start)? {
                 removed.push(at..range.start);
             }

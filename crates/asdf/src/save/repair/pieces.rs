@@ -1,4 +1,4 @@
-//! A source that presents a file with its original line ends, piece by piece.
+//! A source that presents a file with its original line endings, piece by piece.
 //!
 //! ```text
 //! stored     | head and tree, CR LF | block 0, CR LF | block 1, unchanged | index |
@@ -46,8 +46,8 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    /// Assembles a source from pieces. Pieces with converted line ends are read once to determine their
-    /// length.
+    /// Assembles a source from pieces. Pieces with converted line endings are read once to
+    /// determine their length.
     pub(super) fn new(
         source: Arc<dyn ReadAt>,
         views: Vec<(Range<u64>, View)>,
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_presented_with_their_original_line_ends() {
+    fn each_piece_is_presented_with_its_own_conversion() {
         let stored = b"a\r\nb\r\r\nc\rd|x\ny\r\nz\n|kept\r\n|gone".to_vec();
         let end = stored.len() as u64;
         let views = vec![
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_are_converted_even_if_a_step_ends_between_cr_and_lf() {
+    fn line_endings_are_converted_even_if_a_step_ends_between_cr_and_lf() {
         let step = usize::try_from(STEP).unwrap();
         for shift in 0..3 {
             let mut stored = vec![b'-'; step - 2 + shift];

@@ -220,7 +220,7 @@ pub(super) fn padding(file: &Asdf, first: Option<u64>) -> Result<Option<Range<u6
     Ok(if !bytes.is_empty() && is_padding(file, bytes.clone())? { Some(bytes) } else { None })
 }
 
-/// Returns `true` if a range contains nothing but padding: spaces, line ends and NULs.
+/// Returns `true` if a range contains nothing but padding: spaces, line breaks and NULs.
 pub(super) fn is_padding(file: &Asdf, bytes: Range<u64>) -> Result<bool> {
     super::contains_only(file, bytes, locate::is_padding)
 }
