@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_with_too_many_words_is_read_but_not_converted_to_digits() {
+    fn an_integer_with_too_many_words_or_digits_is_not_converted() {
         let long = BigInt::from(1) << (32 * MAX_DECIMAL_WORDS);
         assert!(matches!(to_decimal(&long).unwrap_err().kind(), ErrorKind::Limit { .. }));
         assert!(to_decimal(&(long - 1)).is_ok());

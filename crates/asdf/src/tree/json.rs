@@ -165,7 +165,7 @@ struct Collection {
 
 struct Writer<'a, 'w> {
     options: Options,
-    /// The file that contains the node, if there is one.
+    /// The file that contains the node, or `None` if the document does not come from a file.
     files: Option<Files<'a>>,
     out: Counted<'w>,
     walk: Walk<'a, NodeId, Children<'a>, Collection>,

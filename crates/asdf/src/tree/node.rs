@@ -161,7 +161,8 @@ impl<'a> Node<'a> {
     ///
     /// Fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind
     ///
-    /// - [`NotAnArray`](ArrayError::NotAnArray) for any other node,
+    /// - [`NotAnArray`](ArrayError::NotAnArray) if the node has no known ndarray tag and is not a
+    ///   sequence without a tag,
     /// - [`Missing`](ArrayError::Missing) or [`Invalid`](ArrayError::Invalid) if a key of the declaration is
     ///   missing or invalid,
     /// - [`Data`](ArrayError::Data) if the block does not exist or its file cannot be opened,
@@ -207,8 +208,8 @@ impl<'a> Node<'a> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) for any other node, or if the text is not a
-    /// number.
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the node is neither a
+    /// `!core/complex` node with a valid number nor a real number.
     pub fn complex(self) -> Result<Complex<f64>> {
         let value = if self.core_name() == Some("complex") {
             self.text().and_then(complex::parse)
@@ -232,9 +233,9 @@ impl<'a> Node<'a> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) for any other node, and for a literal with more
-    /// than 9,864 digits. Also fails like [`ndarray`](Self::ndarray) and [`NdArray::read`] if the words of a
-    /// `!core/integer` node cannot be read.
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the node is not an integer, or is
+    /// a literal with more than 9,864 digits. Also fails like [`ndarray`](Self::ndarray) and
+    /// [`NdArray::read`] if the words of a `!core/integer` node cannot be read.
     pub fn integer(self) -> Result<BigInt> {
         if self.core_name() == Some("integer") {
             return integer::read(self);
@@ -300,8 +301,8 @@ impl Asdf {
     ///
     /// # Errors
     ///
-    /// Same as [`document`](Self::document). An id from another file is not detected: it returns an unrelated
-    /// node.
+    /// Same as [`document`](Self::document). An id from another file is not detected, but leads to
+    /// an unrelated node.
     pub fn node(&self, id: NodeId) -> Result<Node<'_>> {
         Ok(Node::new(Files::of(self), self.document()?.node(id)))
     }

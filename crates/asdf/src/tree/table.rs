@@ -104,7 +104,8 @@ impl<'a> Node<'a> {
         Ok(table)
     }
 
-    /// Returns the array of the column with this name, if the node is a table.
+    /// Returns the node that contains the array of the column with this name. Returns `None` if the
+    /// node is not a table, or if the column is missing or is not a single array.
     pub(super) fn column(self, name: &str) -> Option<Self> {
         let columns = self.get("columns").filter(|_| self.is_table())?;
         let mut named = columns.items().enumerate();
@@ -117,7 +118,8 @@ impl<'a> Node<'a> {
         own.or_else(listed).unwrap_or_else(|| at.to_string())
     }
 
-    /// Returns the array of a column, which is either the column itself or its `data` or `value`.
+    /// Returns the node that contains the array of a column: the column itself, or its `data` or
+    /// `value`.
     fn column_values(self) -> Option<Self> {
         let inside = ["data", "value"].into_iter().filter_map(|key| self.get(key));
         std::iter::once(self).chain(inside).find(|node| node.is_ndarray())

@@ -173,7 +173,8 @@ impl Array {
         Self::from_bytes(array::into_bytes(elements), Datatype::of::<T>(), shape)
     }
 
-    /// Copies another array. The byte order is kept, and the elements are stored in C order.
+    /// Creates an array by copying the elements of a [`binio::array::Array`] in C order. The byte
+    /// order is preserved.
     ///
     /// # Errors
     ///

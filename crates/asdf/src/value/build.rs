@@ -145,7 +145,7 @@ impl<'a> Builder<'a, '_> {
         Ok(finished.unwrap_or_default())
     }
 
-    /// Begins to build an item or a value. If it has a key, the key is built first.
+    /// Begins to build an item of a sequence, or the value of an entry after building its key.
     fn child(&mut self, token: Token<'a>, node: YamlNode<'a>) -> Result<Option<Value>> {
         let in_flow = self.walk.data().is_some_and(|open| open.in_flow);
         if let Token::Key(key) = token {

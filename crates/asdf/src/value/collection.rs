@@ -5,8 +5,9 @@ use std::collections::HashMap;
 
 use crate::value::Value;
 
-/// The notation of a collection if it differs from the default. By default, collections that
-/// contain only single-line scalars are written in brackets, and others on separate lines.
+/// The notation of a collection if it differs from the default. By default, a collection of scalars
+/// is written in brackets, unless it contains bytes or a `ScalarText` that is not plain. Any other
+/// collection is written on separate lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Written in brackets.

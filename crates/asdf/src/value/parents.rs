@@ -6,7 +6,8 @@ use crate::value::{Mapping, Sequence, Value};
 /// Wraps a value in the collections that the missing part of a pointer requires: a list for `-` or `0`, a
 /// mapping for any other key.
 ///
-/// Fails if the pointer contains a larger number, because the first item of a new list has the index 0.
+/// Fails if the missing part contains a number above 0, because the first item of a new list has
+/// the index 0.
 pub(crate) fn wrapped(pointer: &str, missing: &[impl AsRef<str>], value: Value) -> Result<Value> {
     missing.iter().rev().try_fold(value, |inner, token| match token.as_ref() {
         "-" | "0" => Ok(Sequence::from_iter([inner]).into()),

@@ -49,8 +49,8 @@ pub(crate) enum Visit {
 }
 
 impl Tree {
-    /// Iterates over all values of the tree, including keys: first those below the root, then those in shared
-    /// nodes.
+    /// Iterates over all values of the tree, including keys: first the root and everything below
+    /// it, then the shared nodes.
     pub(crate) fn values(&self) -> Values<'_> {
         let mut stack: Vec<&Value> = self.places().collect();
         stack.reverse();

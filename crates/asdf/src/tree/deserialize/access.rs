@@ -122,7 +122,7 @@ where
 /// An enum variant: its name and, if it has any, its content.
 pub(super) struct Variant<'w, 'a> {
     pub(super) name: &'a str,
-    /// The node with the name of the variant, or the mapping that contains the name.
+    /// The node whose text is the name of the variant: a scalar, or the key of a mapping.
     pub(super) node: NodeDeserializer<'w, 'a>,
     pub(super) content: Option<NodeDeserializer<'w, 'a>>,
 }

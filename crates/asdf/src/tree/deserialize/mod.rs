@@ -163,7 +163,7 @@ fn deserialize<'a, T: Deserialize<'a>>(
 
 /// State shared by all nodes of one call.
 struct Walk<'a> {
-    /// The file that contains the nodes, if there is one.
+    /// The file that contains the nodes, or `None` if the document does not come from a file.
     files: Option<Files<'a>>,
     limits: DeserializeLimits,
     /// Number of nodes visited so far.
@@ -284,7 +284,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         if self.node.kind() == NodeKind::Mapping {
             return Entries::visit(self.entries()?.map(Ok), &path, self, visitor);
         }
-        // Any other node here is a sequence of pairs.
+        // If the node is not a mapping, it is a sequence whose items are mappings with one entry.
         let entries = self.node.items().map(|item| self.walk.only_entry(item));
         Entries::visit(entries, &path, self, visitor)
     }

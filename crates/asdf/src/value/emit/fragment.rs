@@ -30,13 +30,14 @@ pub(crate) struct Fragment<'a> {
 }
 
 impl Fragment<'_> {
-    /// Returns everything that follows the colon of a key, including the space or line break before it.
+    /// Returns everything that follows the colon of a key, including the space or line break after
+    /// the colon.
     pub(crate) fn value(&self) -> Result<String> {
         self.emit(false, |emitter, root| emitter.all_of(root, Role::Value))
     }
 
-    /// Returns everything that follows a dash, including the space before it. In brackets, there is no dash and
-    /// no space.
+    /// Returns everything that follows the dash of an item, including the space after the dash. An
+    /// item in brackets has neither a dash nor a space.
     pub(crate) fn item(&self) -> Result<String> {
         self.emit(self.in_flow, |emitter, root| emitter.all_of(root, Role::Item))
     }

@@ -62,7 +62,8 @@ pub(crate) fn time_value(text: &str) -> crate::value::Value {
 
 /// Converts arrays to nodes, either with their elements or with references to blocks.
 pub(crate) trait Arrays {
-    /// Returns the node of an array: its entries if it is in a block, otherwise also its elements.
+    /// Returns the node that represents an array. If the array is in a block, the node refers to
+    /// the block; otherwise, the node contains the elements.
     fn node(&self, array: &Array) -> Result<ArrayNode>;
 }
 
@@ -87,8 +88,8 @@ pub(crate) fn emit(tree: &Tree, arrays: &dyn Arrays, out: &mut dyn Write) -> Res
 }
 
 /// Returns `true` if a collection is written in brackets by default, because it contains only
-/// scalars that do not need their own lines. For a shared node, `is_scalar` tells whether it is a
-/// scalar.
+/// scalars, and neither bytes nor a `ScalarText` that is not plain. `is_scalar` returns `true` if a
+/// shared node is a scalar.
 pub(crate) fn wants_brackets<'v>(
     children: impl IntoIterator<Item = &'v Value>,
     is_scalar: &dyn Fn(SharedId) -> bool,
@@ -235,8 +236,8 @@ impl<'a> Emitter<'a, '_> {
         Ok(())
     }
 
-    /// Returns two flags for a key: whether it can be on the same line as its value, and whether it is an
-    /// alias.
+    /// Returns two flags for a key: whether it can be on the same line as its value, and whether it
+    /// is written as an alias.
     fn simple_key(&self, key: &Item<'_>) -> (bool, bool) {
         let value = match key {
             Item::Borrowed(value) => value,
