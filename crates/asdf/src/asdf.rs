@@ -70,7 +70,8 @@ pub(crate) enum FileKey {
 }
 
 impl OpenOptions {
-    /// Opens a file. Small files are read as a whole, others by position; see also [`Self::mmap`].
+    /// Opens a file. A small file is read into memory as a whole, and a larger one on demand; see
+    /// also [`Self::mmap`].
     ///
     /// ```
     /// use asdf::{Asdf, OpenOptions, Strictness, Tree, Writer};
@@ -264,7 +265,7 @@ impl Asdf {
             .scalars(self.options.scalars);
         let mut diagnostics = Vec::new();
         let document = Document::parse(&self.tree_text, &options, &mut diagnostics);
-        // Without a tree, the document is empty and its root need not be checked.
+        // If the file has no tree, the document is empty, so its root need not be checked.
         if let (Ok(document), Some(_)) = (&document, &self.layout.tree) {
             tag::check(document, self.layout.standard_version, &mut diagnostics);
         }
@@ -321,8 +322,9 @@ impl Asdf {
         self.blocks.reports()
     }
 
-    /// Iterates over the external files opened so far, each with its path relative to the folder of this file,
-    /// or with its URI if a resolver opened it.
+    /// Iterates over the external files opened so far, each with its URI if a resolver opened it,
+    /// and with its path otherwise. Paths of files in the folder of this file are relative to that
+    /// folder.
     pub fn other_files(&self) -> impl Iterator<Item = (String, &Self)> {
         let folder = self.path.as_ref().and_then(|path| path.canonicalize().ok());
         let folder = folder.and_then(|path| path.parent().map(Path::to_owned)).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use binio::diagnostic::count;
 use thiserror::Error as ThisError;
 
-/// A result of this crate.
+/// The `Result` type of this crate, whose error defaults to [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 binio::error_type! {
@@ -23,8 +23,8 @@ binio::error_type! {
     pub struct Error(ErrorKind);
 }
 
-/// The kinds of [`Error`]. Each kind concerns one part of the input, such as the file, its head, its tree, a
-/// block, an array, or a reference.
+/// The kinds of [`Error`]. Most of them concern one part of a file: its layout, its tree, a block,
+/// an array or a reference.
 ///
 /// Every function that reads data into memory can fail with [`OutOfMemory`](Self::OutOfMemory). The `# Errors`
 /// sections mention this kind only if the size comes from the file.
@@ -412,7 +412,7 @@ pub enum ReferenceError {
     /// The text is not a valid JSON Pointer or URI.
     #[error("{0}")]
     Syntax(String),
-    /// There is no such node or file.
+    /// The node or the file does not exist.
     #[error("{0}")]
     NotFound(String),
     /// The references form a cycle.
@@ -453,7 +453,7 @@ impl ArrayError {
             | Self::BufferSize { .. }
             | Self::Slice(_)
             | Self::Field(_) => false,
-            // Here, the file itself refers to a block that does not exist.
+            // A missing block is bad data here, because the file itself refers to it.
             Self::Data(error) => match error.kind() {
                 ErrorKind::Block { kind: BlockError::NoSuchBlock { .. }, .. } => true,
                 _ => error.is_bad_data(),

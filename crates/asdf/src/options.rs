@@ -28,12 +28,12 @@ pub enum Strictness {
 /// header.
 ///
 /// By default, a block is verified if it is compressed and decoded as a whole; see
-/// [`OpenOptions::verify`]. MD5 processes about 0.7 GB of stored bytes per second, and
-/// cannot be split across threads. Another thread (feature `rayon`) computes it while the
-/// block is read or decoded, so that the check takes no additional time if decoding is slower, as
-/// with zlib and bzip2. With LZ4, a checked block takes two to four times as long as an unchecked
-/// one, depending on how much the data is compressed. Without another thread, the times for
-/// decoding and for the checksum add up.
+/// [`OpenOptions::verify`]. MD5 processes about 0.7 GB of stored bytes per second, and cannot be
+/// split across threads. Another thread (feature `rayon`) computes it while the block is read or
+/// decoded, so that the check takes no additional time if decoding is slower, as with zlib and
+/// bzip2. With LZ4, decoding and checking a block takes two to four times as long as only decoding
+/// it, depending on the compression ratio. Without another thread, the times for decoding and for
+/// the checksum add up.
 ///
 /// ```
 /// use asdf::value::Array;
@@ -56,13 +56,14 @@ pub enum Strictness {
 #[non_exhaustive]
 pub enum Verify {
     /// Data is only compared by [`Block::verify`](crate::block::Block::verify) and
-    /// [`Asdf::verify`](crate::Asdf::verify).
+    /// [`Asdf::verify`](crate::Asdf::verify), and before it is copied to another file.
     Never,
     /// A block is verified before any of its data is returned for the first time. This reads all of its stored
     /// bytes, even if only a range is requested.
     OnRead,
-    /// Like [`OnRead`](Self::OnRead), but data that does not match is returned as well, and reported with the
-    /// diagnostic [`ChecksumMismatch`](crate::diagnostic::Code::ChecksumMismatch).
+    /// Like [`OnRead`](Self::OnRead), but data that does not match its checksum is returned as
+    /// well, and reported with the diagnostic
+    /// [`ChecksumMismatch`](crate::diagnostic::Code::ChecksumMismatch).
     Report,
 }
 
@@ -85,7 +86,8 @@ pub enum External {
     /// Any file on this machine may be opened, including paths with `..`, absolute paths and `file:` URIs. Use
     /// this only for trusted files.
     Any,
-    /// Files are opened by a function, which receives the URI as written in the file, but without its fragment.
+    /// Files are opened by a function. Its argument is the URI as written in the file, but without
+    /// the fragment.
     Resolver(Arc<OpenUri>),
 }
 
@@ -163,9 +165,9 @@ impl OpenOptions {
     /// Sets when to compare the data of blocks with their checksums. The setting applies to all blocks and to
     /// every way of reading them.
     ///
-    /// By default, a compressed block is verified when it is decoded as a whole. Uncompressed blocks are not
-    /// verified when they are read, and neither are parts of chunked blocks. With [`Strictness::Salvage`], no
-    /// block is verified.
+    /// By default, a compressed block is verified when it is decoded as a whole. Uncompressed
+    /// blocks are not verified when they are read, and neither are parts of chunked blocks. With
+    /// [`Strictness::Salvage`], no block is verified when it is read.
     #[must_use]
     pub fn verify(mut self, verify: Verify) -> Self {
         self.verify = Some(verify);
