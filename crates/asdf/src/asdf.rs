@@ -285,8 +285,8 @@ impl Asdf {
     }
 
     /// Returns the irregularities found so far, ordered by their offset in the file. Reading more
-    /// of the file may reveal others: for example, the reason why an index is not used is only
-    /// reported once all blocks are known.
+    /// of the file may reveal more irregularities: for example, the reason why an index is not used
+    /// is only reported once all blocks are known.
     ///
     /// ```
     /// use asdf::Asdf;

@@ -472,7 +472,8 @@ impl ReferenceError {
     }
 }
 
-/// Describes the position of a node by its pointer or, if that is not known, by its line and column.
+/// Describes the position of a node by its pointer or, if the pointer is unknown, by its line and
+/// column.
 fn place(pointer: Option<&str>, prefix: &str, line: u32, column: u32) -> String {
     match pointer {
         Some("") => "the root of the tree".to_owned(),

@@ -12,8 +12,8 @@
 //! single decoder decodes the stream again from its beginning. The same happens after any other irregularity, so
 //! that errors do not depend on the number of threads.
 //!
-//! On two cores, this takes 0.58 times as long as a single decoder (`cargo xtask bench asdf`, rows `bzp2_smooth`
-//! and `bzp2_noisy`).
+//! On two cores, parallel decoding takes 0.58 times as long as a single decoder
+//! (`cargo xtask bench asdf`, rows `bzp2_smooth` and `bzp2_noisy`).
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -97,7 +97,7 @@ impl<'a> Decoder<'a> {
         Ok(&buffer[..len])
     }
 
-    /// Skips to `position`, or to the end of the data if that comes first.
+    /// Skips to `position`, or to the end of the data if `position` is after it.
     pub(super) fn skip_to(&mut self, position: u64) -> Result<(), Failure> {
         self.stored.skip_to(position.min(self.progress.wanted), &mut self.progress)
     }

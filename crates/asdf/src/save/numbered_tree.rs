@@ -323,8 +323,8 @@ impl Places<'_, '_> {
             if uri.is_known_core() {
                 match core_tag(uri.name, standard) {
                     Ok(tag) => tagged.tag = tag,
-                    // In a copy, keep a tag that the standard lacks. It was already reported when
-                    // the original was read.
+                    // In a copy, keep a tag that the chosen version of the standard lacks. It was
+                    // already reported when the original was read.
                     Err(_) if self.origin.is_some() => {}
                     Err(error) => return Err(error),
                 }

@@ -83,8 +83,9 @@ impl<'a> Writer<'a> {
     binio::setters! {
         /// Sets the options for writing the file.
         options: WriteOptions;
-        /// Sets whether to copy the blocks of external files, to which arrays refer by URI, into this file. The
-        /// policy of the file that refers to them determines which files may be opened.
+        /// Sets whether to copy the blocks of external files, to which arrays refer by URI, into
+        /// the written file. The policy of the file set with [`blocks_of`](Self::blocks_of)
+        /// determines which external files may be opened.
         implode: bool;
     }
 
@@ -173,9 +174,9 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the tree to `path`, and each block to its own file next to it: `name0000.asdf` for
-    /// `name.asdf`. Existing files with these names are replaced. A number is skipped if the file
-    /// with that number exists but is not a regular file, or if the tree or the existing file at
-    /// `path` refers to it.
+    /// `name.asdf`. Existing files with these names are replaced. A file name is skipped if it
+    /// exists but is not a regular file, or if the tree or the existing file at `path` refers to
+    /// it.
     ///
     /// Files get their names only when they are complete: first the block files, then the tree.
     /// Finally, block files that only the old tree used are removed. An interruption at any point

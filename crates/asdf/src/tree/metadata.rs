@@ -16,8 +16,8 @@
 //!     software: !core/software-1.0.0 {name: pipeline, version: 1.0.0}
 //! ```
 //!
-//! Before version 1.2.0 of the standard, `history` itself was the list of entries. The software of an extension
-//! is called `package` in the schema, but `software` in files; both are accepted.
+//! Before version 1.2.0 of the standard, `history` itself was the list of entries. The software of
+//! an extension is called `package` in the schema, but `software` in files; both keys are accepted.
 
 use std::time::SystemTime;
 

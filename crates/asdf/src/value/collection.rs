@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use crate::value::Value;
 
 /// The notation of a collection if it differs from the default. By default, a collection of scalars
-/// is written in brackets, unless it contains bytes or a `ScalarText` that is not plain. Any other
-/// collection is written on separate lines.
+/// is written in brackets, unless it contains bytes or a `ScalarText` in a quoted or literal style.
+/// Any other collection is written on separate lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Written in brackets.

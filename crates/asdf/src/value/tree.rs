@@ -78,11 +78,11 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if an array contains text that is not
-    /// ASCII or not valid Unicode, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) or
-    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if an array is too large to read, and with
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the data of an array cannot be read or `out` cannot be
-    /// written.
+    /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if an array contains text
+    /// that is not valid ASCII or Unicode, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) or
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if an array is too large to read,
+    /// and with [`ErrorKind::Io`](crate::ErrorKind::Io) if the data of an array cannot be read or
+    /// `out` cannot be written.
     pub fn write_yaml(&self, out: &mut dyn std::io::Write) -> Result<()> {
         crate::value::emit::emit(self, &crate::value::emit::NoArrays, out)
     }

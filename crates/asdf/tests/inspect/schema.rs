@@ -343,7 +343,7 @@ fn an_array_with_the_wrong_dimensions_or_datatype_is_reported() {
         &exact("int8"),
         "/exact",
         "/properties/exact/datatype",
-        "expected the datatype exactly int16, found int8",
+        "expected exactly the datatype int16, found int8",
     );
 }
 

@@ -111,8 +111,9 @@ struct Hashed {
     len: u64,
 }
 
-/// Maximum length in bytes of a gap that is read again, so that hashing can continue after it. Such
-/// gaps contain the lengths of chunks, because all lengths are read before any chunk is decoded.
+/// Maximum length in bytes of a gap that is read again, so that hashing can continue after it. In
+/// chunked data, the lengths of the chunks form short gaps, because all lengths are read before any
+/// chunk is decoded.
 const MAX_GAP: u64 = 64;
 
 impl<'a> HashedSource<'a> {

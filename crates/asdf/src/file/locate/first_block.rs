@@ -82,8 +82,8 @@ impl Candidates {
         self.passed.first().or(self.plausible.as_ref()).map(|block| block.offset)
     }
 
-    /// Returns `true` if the plausible block is streamed or extends exactly to the end of the file. No index
-    /// can follow such a block: anything that resembles one is part of its data.
+    /// Returns `true` if the plausible block is streamed or extends exactly to the end of the file.
+    /// No index can follow this block: anything that resembles an index is part of its data.
     pub(super) fn reaches_the_end(&self, file_len: u64) -> bool {
         match &self.plausible {
             Some(FoundBlock { header: HeaderState::Good(header), .. }) => {

@@ -38,8 +38,8 @@ pub(super) struct SalvagedBlocks {
     pub(super) by_index: bool,
 }
 
-/// Finds all blocks of the file. The search starts after the first block or, if that is not known, at `from`.
-/// `listed` contains the offsets in the index.
+/// Finds all blocks of the file. The search starts after the first block or, if the first block is
+/// unknown, at `from`. `listed` contains the offsets in the index.
 pub(super) fn find_blocks(
     from: u64,
     first: Option<FoundBlock>,

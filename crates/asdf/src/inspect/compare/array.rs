@@ -37,8 +37,8 @@ pub struct ElementsDifference {
     pub from: String,
     /// Value of the first differing element in the second array, or `--` if it is masked.
     pub to: String,
-    /// The largest absolute difference between two numbers, not counting NaN and masked elements.
-    /// `None` if no such numbers differ.
+    /// The largest absolute difference between two numbers, or `None` if no numbers differ. Masked
+    /// elements and NaN are ignored.
     pub largest: Option<f64>,
 }
 

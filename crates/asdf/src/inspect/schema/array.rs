@@ -84,7 +84,7 @@ fn of_datatype(found: &Datatype, wanted: YamlNode<'_>, is_exact: bool) -> Option
     };
     let (found, wanted) = names;
     let how = if is_exact { "exactly " } else { "" };
-    (!fits).then(|| format!("expected the datatype {how}{wanted}, found {found}"))
+    (!fits).then(|| format!("expected {how}the datatype {wanted}, found {found}"))
 }
 
 /// Returns `true` if one type can be converted to another without loss, as in numpy's safe casts. If `is_exact`

@@ -28,7 +28,7 @@ pub(super) struct Defaults<'s> {
 
 impl<'s> Defaults<'s> {
     /// Finds the keys with defaults that are missing in the nodes of a file. Finds none if the file
-    /// follows a version of the standard after 1.5.0. Fails if the search takes more than
+    /// declares a version of the standard after 1.5.0. Fails if the search takes more than
     /// `max_steps` steps.
     pub(super) fn find(
         schemas: &'s Schemas,

@@ -88,7 +88,7 @@ impl Asdf {
     /// Checks all nodes with tags against the schemas for these tags, in document order. If a tag has no
     /// schema, its nodes are not checked, which is reported once per tag with [`Code::NoSchema`].
     ///
-    /// In files that follow version 1.5.0 of the standard or an earlier version, keys with a
+    /// In files that declare version 1.5.0 of the standard, an earlier version or none, keys with a
     /// default count as present, because the reference implementation fills them in. If several
     /// manifests contain a tag, the manifests of extensions listed in the history of the file take
     /// precedence, and among these the newest is used.

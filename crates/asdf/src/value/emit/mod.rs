@@ -87,9 +87,9 @@ pub(crate) fn emit(tree: &Tree, arrays: &dyn Arrays, out: &mut dyn Write) -> Res
     Ok(emitter.out.write_all(emitter.text.buffer.as_bytes())?)
 }
 
-/// Returns `true` if a collection is written in brackets by default, because it contains only
-/// scalars, and neither bytes nor a `ScalarText` that is not plain. `is_scalar` returns `true` if a
-/// shared node is a scalar.
+/// Returns `true` if a collection is written in brackets by default: all children are scalars, but
+/// none of them is bytes or a `ScalarText` in a quoted or literal style. `is_scalar` returns `true`
+/// if a shared node is a scalar.
 pub(crate) fn wants_brackets<'v>(
     children: impl IntoIterator<Item = &'v Value>,
     is_scalar: &dyn Fn(SharedId) -> bool,
