@@ -8,7 +8,7 @@ use binio::Limits;
 use super::{a, array, bytes_of, file, rejection};
 
 #[test]
-fn a_shape_whose_size_overflows_is_rejected() {
+fn an_invalid_or_too_large_shape_is_rejected() {
     let dimensions = vec!["1"; 10_000].join(", ");
     for shape in [
         "[4611686018427387904, 4]",
@@ -26,7 +26,7 @@ fn a_shape_whose_size_overflows_is_rejected() {
 }
 
 #[test]
-fn offsets_and_strides_that_lead_outside_the_block_are_rejected() {
+fn invalid_offsets_and_strides_are_rejected() {
     for keys in [
         "offset: 8",
         "offset: -1",
@@ -71,7 +71,7 @@ fn reading_an_array_with_overlapping_elements_respects_the_limits() {
 }
 
 #[test]
-fn reading_respects_the_allocation_limit_but_a_borrowed_view_allocates_nothing() {
+fn the_allocation_limit_applies_to_reading_but_not_to_a_borrowed_view() {
     let bytes = bytes_of(&a("datatype: int8, byteorder: big, shape: [100]"), &[&[0; 100]]);
     let limits = Limits::default().max_alloc(99);
     let file = OpenOptions::new().limits(limits).from_bytes(bytes).unwrap();
@@ -81,7 +81,7 @@ fn reading_respects_the_allocation_limit_but_a_borrowed_view_allocates_nothing()
 }
 
 #[test]
-fn opening_an_array_of_huge_elements_allocates_no_memory() {
+fn an_array_of_huge_elements_is_rejected_unless_it_is_empty() {
     let with = |datatype: &str, shape: &str| {
         file(&a(&format!("datatype: {datatype}, byteorder: big, shape: {shape}")), &[&[0; 8]])
     };
@@ -93,7 +93,7 @@ fn opening_an_array_of_huge_elements_allocates_no_memory() {
 }
 
 #[test]
-fn elements_of_zero_bytes_count_towards_the_limit() {
+fn strings_of_zero_bytes_count_towards_the_limit() {
     let file = file(&a("datatype: [ascii, 0], byteorder: big, shape: [1099511627776]"), &[&[]]);
     assert!(matches!(array(&file, "/a").strings().unwrap_err().kind(), ErrorKind::Limit { .. }));
     assert_eq!(array(&file, "/a").read::<u8>().unwrap(), [0; 0]);
@@ -103,7 +103,7 @@ fn elements_of_zero_bytes_count_towards_the_limit() {
 }
 
 #[test]
-fn an_array_in_a_truncated_block_does_not_affect_other_arrays() {
+fn an_array_in_a_truncated_block_is_an_error_but_another_array_can_be_read() {
     let tree = format!("{}\nb: [1]", a("datatype: int8, byteorder: big, shape: [8]"));
     let mut bytes = bytes_of(&tree, &[&[0; 8]]);
     bytes.truncate(bytes.len() - 1);

@@ -112,7 +112,8 @@ fn a_mask_of_the_wrong_shape_or_type_is_an_error() {
 
 #[test]
 fn null_elements_and_elements_selected_by_the_mask_are_masked() {
-    // This is how Python asdf writes `numpy.ma.array([1, 2, 3, 4], mask=[0, 1, 0, 0])` inline.
+    // Python asdf writes an inline masked array with nulls and a mask. Here, the mask also selects
+    // an element that is not null.
     let keys = "datatype: int64, byteorder: little, shape: [4]";
     let tree = format!(
         "a: !core/ndarray-1.1.0 {{data: [1, null, 3, 4], mask: !core/ndarray-1.1.0 {{data: \

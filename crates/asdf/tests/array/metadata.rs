@@ -48,7 +48,7 @@ fn a_file_without_metadata_has_no_library_and_an_empty_history() {
 }
 
 #[test]
-fn metadata_without_a_required_key_is_an_error() {
+fn metadata_with_a_missing_key_or_the_wrong_type_is_an_error() {
     assert!(file("asdf_library: {name: x}", &[]).library().is_err());
     assert!(file("history: 5", &[]).history().is_err());
     assert!(file("history: [{time: x}]", &[]).history().is_err());

@@ -34,7 +34,7 @@ fn numbers_in_both_byte_orders_are_read_correctly() {
 }
 
 #[test]
-fn every_scalar_type_is_read_as_its_rust_type() {
+fn every_numeric_type_is_read_as_its_rust_type() {
     let data: Vec<u8> = (1..=32).collect();
     let read = |datatype: &str| {
         file(&a(&format!("datatype: {datatype}, byteorder: big, shape: [2]")), &[&data])
@@ -135,7 +135,7 @@ fn a_view_of_aligned_data_shares_the_memory_of_the_file() {
 }
 
 #[test]
-fn a_view_of_unaligned_elements_copies_them() {
+fn elements_at_any_alignment_can_be_viewed() {
     let tree = a("datatype: uint16, byteorder: little, shape: [2], offset: 1");
     for extra in ["", " "] {
         let file = file(&format!("{tree}{extra}"), &[&[9, 1, 0, 2, 0]]);
@@ -163,7 +163,7 @@ fn an_array_in_a_compressed_block_can_be_read_sliced_and_written_as_npy() {
 }
 
 #[test]
-fn reading_strings_removes_only_the_padding() {
+fn reading_strings_removes_only_trailing_zeros() {
     let ascii = file(&a("datatype: [ascii, 3], byteorder: big, shape: [3]"), &[b"ab\0\0a\0abc"]);
     assert_eq!(array(&ascii, "/a").strings().unwrap(), ["ab", "\0a", "abc"]);
     let points = ['é', '\0', '\0', '😀'].map(|c| u32::from(c).to_be_bytes()).concat();
@@ -203,7 +203,7 @@ fn an_npy_file_contains_the_stored_bytes_in_c_order() {
 }
 
 #[test]
-fn an_npy_file_is_written_in_pieces_of_bounded_size() {
+fn an_npy_file_is_written_in_pieces_of_at_most_one_mebibyte() {
     struct Pieces(Vec<usize>);
     impl std::io::Write for Pieces {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -276,7 +276,7 @@ fn the_length_of_an_open_dimension_depends_on_the_offset_and_the_stride() {
 }
 
 #[test]
-fn a_node_with_an_unknown_tag_is_an_array_only_on_request() {
+fn nodes_with_an_unknown_tag_and_untagged_mappings_are_arrays_only_on_request() {
     let tree = "a: !core/ndarray-9.0.0 {data: [1, 2]}\nb: !foo [1]\nc: {data: [1]}\nd: [1, 2]";
     let file = file(tree, &[]);
     for pointer in ["/a", "/b", "/c"] {

@@ -68,7 +68,7 @@ fn a_reference_to_a_reference_is_followed() {
 }
 
 #[test]
-fn a_cycle_of_references_is_an_error_with_its_path() {
+fn the_error_for_a_cycle_of_references_lists_the_references() {
     let ReferenceError::Cycle(path) = failure("r: {$ref: '#/s'}\ns: {$ref: '#/r'}") else {
         panic!("no cycle")
     };
@@ -86,7 +86,7 @@ fn a_chain_of_too_many_references_is_an_error() {
 }
 
 #[test]
-fn a_reference_to_a_missing_node_is_an_error() {
+fn a_reference_to_a_missing_node_or_with_invalid_utf_8_is_an_error() {
     for uri in ["#/x", "#/a/3", "#/a/-4", "#/a/x", "#/a/99999999999999999999", "#/b/c"] {
         let why = failure(&format!("a: [1, 2, 3]\nb: 1\nr: {{$ref: '{uri}'}}"));
         assert!(matches!(why, ReferenceError::NotFound(_)), "{uri}: {why}");
@@ -95,7 +95,7 @@ fn a_reference_to_a_missing_node_is_an_error() {
 }
 
 #[test]
-fn other_keys_next_to_a_reference_are_reported_and_ignored() {
+fn keys_next_to_a_reference_are_reported_and_ignored() {
     let file = file("r: {$ref: '#/a', b: 2}\na: 1", &[]);
     assert_eq!(node(&file, "/r").resolve().unwrap().as_i64(), Some(1));
     assert_eq!(file.diagnostics()[0].code, Code::ReferenceSiblings);

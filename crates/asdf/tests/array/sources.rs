@@ -10,8 +10,8 @@ use asdf::{Asdf, ErrorKind, OpenOptions, Result, Verify};
 use binio::source::{ReadLog, Stream};
 use binio::{Bytes, FileSource, ReadAt};
 
-/// Number of elements per array. Each array is larger than the ranges that are read when a file is
-/// opened, so the blocks in the middle of the file must be read later.
+/// Number of elements of `plain` and `zlib`. The data of `plain` is larger than the ranges that are
+/// read when a file is opened, so most of it must be read later.
 const LEN: usize = 300_000;
 
 /// Returns a file with three blocks: a plain array, a compressed array, and text. The tree refers
@@ -117,7 +117,7 @@ fn a_small_file_can_be_read_even_if_it_is_truncated_after_opening() {
 }
 
 #[test]
-fn only_the_ranges_that_an_array_needs_are_read() {
+fn reading_single_elements_reads_only_part_of_the_file() {
     let bytes = Bytes::from(bytes());
     let log = Arc::new(ReadLog::new(bytes.clone()));
     let read = |pointer: &str| {

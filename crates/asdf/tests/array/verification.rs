@@ -34,7 +34,7 @@ const READS: &[Read] = &[
     ("to_ndarray", |array| array.to_ndarray::<u8>().map(drop)),
 ];
 
-/// Ways of reading the other arrays in [`TREE`], which require another element type or a mask.
+/// Ways of reading text, masks and records, each with the pointer of an array in [`TREE`].
 const OTHER_READS: &[(&str, Read)] = &[
     ("/text", ("strings", |array| array.strings().map(drop))),
     ("/masked_by_value", ("mask by a value", |array| array.mask().map(drop))),

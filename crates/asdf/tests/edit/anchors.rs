@@ -68,7 +68,7 @@ fn anchors_inside_a_moved_node_are_defined_once_before_their_aliases() {
 }
 
 #[test]
-fn renaming_a_key_with_an_anchor_or_alias_keeps_other_uses_of_the_anchor() {
+fn editing_anchored_keys_and_alias_keys_keeps_every_alias_defined() {
     check("&k key: 1\nb: *k\n", &[(Rename("/key", "new"), "new: 1\nb: &k key\n")]);
     check("a: &k key\n*k : 1\n", &[(Rename("/key", "new"), "a: &k key\nnew : 1\n")]);
     check("a: &k key\n*k : 1\n", &[(Remove("/a"), "&k key : 1\n")]);
@@ -87,7 +87,7 @@ fn a_merge_key_that_merges_nothing_is_edited_like_any_other_key() {
 }
 
 #[test]
-fn a_merged_key_can_be_overridden_but_not_removed() {
+fn a_merged_key_can_be_overridden_but_not_removed_or_renamed() {
     let text = "base: &b {p: 1, q: {r: 2}}\nx:\n  <<: *b\n  s: 3\n";
     check(
         text,

@@ -134,7 +134,7 @@ fn a_power_cut_at_any_operation_leaves_the_old_or_the_new_file() {
 }
 
 #[test]
-fn a_journaled_change_writes_only_the_differing_bytes() {
+fn a_journaled_change_of_9_kilobytes_writes_less_than_40_kilobytes() {
     let before = sample(&WriteOptions::new().pad_tree(12_000));
     let mut editor = editor(&before);
     editor.set("/text", &Tree::new("long word ".repeat(900))).unwrap();
@@ -196,10 +196,10 @@ fn a_process_killed_during_a_change_leaves_a_readable_file() {
             .spawn()
             .unwrap();
         thread::sleep(Duration::from_micros(30_000 + 3_919 * round));
-        assert_eq!(child.try_wait().unwrap(), None, "it goes on until it is killed");
+        assert_eq!(child.try_wait().unwrap(), None, "the child must run until it is killed");
         child.kill().unwrap();
         child.wait().unwrap();
-        // First read the file through the journal, then let the next editor open it.
+        // Read the file through the journal, roll back the change, and read the file again.
         for _ in 0..2 {
             let file = Asdf::open(&path).unwrap();
             let root = file.document().unwrap().root();

@@ -64,9 +64,13 @@ fn change(
     assert_eq!(report.len, now.len() as u64);
     assert_eq!(report.blocks, open(&path).blocks().len().unwrap());
     if report.method == Method::NewFile {
-        assert_eq!(now, copy.into_inner(), "written to another output, it is the same file");
+        assert_eq!(now, copy.into_inner(), "`write_to` and `commit` must write the same file");
     }
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "the folder must contain only the file"
+    );
     (report, now, folder)
 }
 
@@ -75,7 +79,7 @@ fn yaml(text: &str) -> Tree {
 }
 
 #[test]
-fn changing_one_number_takes_a_single_write() {
+fn changing_one_digit_patches_one_byte_in_place() {
     let bytes = sample(&WriteOptions::new());
     let (report, now, folder) =
         change(&bytes, &EditOptions::new(), |editor| editor.set("/meta/gain", &yaml("3.5")));
@@ -129,8 +133,7 @@ fn a_tree_that_fits_into_the_padding_does_not_move_the_blocks() {
 }
 
 #[test]
-fn an_edit_that_writes_a_new_file_moves_the_blocks_forward_if_the_tree_shrinks_by_more_than_a_page()
-{
+fn a_new_file_is_shorter_if_the_tree_shrinks_by_more_than_a_page() {
     let long = format!("text: '{}'\n", "q".repeat(1_500_000));
     let mut tree = yaml(&long);
     tree.set("/a", Array::from_slice(&[1_i32, 2, 3], &[3]).unwrap()).unwrap();
@@ -231,12 +234,12 @@ fn arrays_can_be_added_replaced_and_removed() {
             assert_eq!((report.blocks, report.unused), (3, vec![2]));
         } else {
             assert_eq!(report.blocks, 2);
-            assert!(now.len() < bytes.len() - 7000, "the block is gone");
+            assert!(now.len() < bytes.len() - 7000, "the block must be removed");
         }
 
         let (report, _, folder) = change(&bytes, &options, |editor| editor.remove("/a"));
         let file = open(&folder.path().join("a.asdf"));
-        assert_eq!(report.blocks, 3, "the numbers of the others stay");
+        assert_eq!(report.blocks, 3, "the other blocks must keep their numbers");
         assert_eq!(array(&file, "/c"), array(&before, "/c"));
         for block in file.blocks() {
             assert_eq!(block.unwrap().header().unwrap().data_start() % 64, 0);
@@ -336,7 +339,7 @@ fn no_block_can_be_added_after_a_streamed_block() {
 }
 
 #[test]
-fn a_shorter_or_longer_number_in_a_long_tree_takes_a_single_write() {
+fn a_shorter_or_longer_number_in_a_long_tree_is_patched_in_place() {
     let lines = (0..2000).map(|n| format!("k{n}: {n}\n")).collect::<Vec<_>>().concat();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");

@@ -164,8 +164,8 @@ fn document() -> impl Strategy<Value = String> {
 /// index in each, and a description of the node.
 type Leaves = BTreeMap<String, (Vec<(NodeId, String)>, String)>;
 
-/// Returns all nodes down to a certain depth, including nodes reached through aliases and merge
-/// keys. The description of a node is its kind, tag and text.
+/// Returns up to about 2000 nodes down to depth 7, including nodes reached through aliases and
+/// merge keys. The description of a node is its kind, tag and text.
 fn leaves(document: &Document) -> Leaves {
     fn walk(node: YamlNode<'_>, pointer: &str, way: &[(NodeId, String)], leaves: &mut Leaves) {
         // If a null without text moves into brackets, it is written as `null`, so describe it as
@@ -194,7 +194,7 @@ fn leaves(document: &Document) -> Leaves {
     found
 }
 
-/// Returns the nodes that are neither at nor below any of the prefixes.
+/// Returns the descriptions of the nodes that are neither at nor below any of the prefixes.
 fn untouched(all: &Leaves, prefixes: &[String]) -> BTreeMap<String, String> {
     let is_below = |pointer: &str| {
         prefixes.iter().any(|prefix| {

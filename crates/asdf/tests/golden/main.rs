@@ -50,7 +50,8 @@ fn corpus_reference_pairs_have_equal_values() {
     let mut count = 0;
     for standard in ["1.0.0", "1.6.0"] {
         let folder = corpus.join("asdf/reference").join(standard);
-        let entries = std::fs::read_dir(&folder).expect("the corpus has its reference files");
+        let entries =
+            std::fs::read_dir(&folder).expect("the corpus must contain the reference files");
         let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
         for yaml in
             files.filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))

@@ -255,7 +255,7 @@ fn a_comparison_ends_when_the_callback_returns_break() {
 }
 
 #[test]
-fn compressed_blocks_with_equal_stored_bytes_are_not_decoded() {
+fn comparing_compressed_blocks_finds_differences_and_damage() {
     let compressed = |values: &[u8]| {
         let mut tree = asdf::Tree::default();
         tree.set("/a", asdf::value::Array::from_slice(values, &[values.len() as u64]).unwrap())

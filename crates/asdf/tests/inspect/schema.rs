@@ -25,7 +25,7 @@ fn file(more: &str) -> Asdf {
 
 fn validate(file: &Asdf) -> Vec<Mismatch> {
     let mut found = file.validate(&schemas()).unwrap();
-    // The schemas of the standard are not loaded, so ignore that they are missing.
+    // The schemas of the standard are not loaded, so ignore the warnings about missing schemas.
     found.retain(|found| found.diagnostic.code != Code::NoSchema);
     found
 }
@@ -121,7 +121,7 @@ fn a_number_outside_the_bounds_of_a_schema_is_reported() {
 }
 
 #[test]
-fn strings_lists_and_mappings_outside_their_length_limits_are_reported() {
+fn violations_of_length_limits_and_of_item_schemas_are_reported() {
     let message = "1 character, expected at least 2";
     let found = validate(&Asdf::from_bytes(
         b"#ASDF 1.0.0\n%YAML 1.1\n---\no: !<asdf://scibin.example/tags/observation-1.0.0> {name: M}\n...\n"
@@ -284,7 +284,7 @@ fn a_schema_may_refer_to_other_schemas() {
     let message = "the schema asdf://scibin.example/schemas/nowhere-1.0.0 was not found, so no \
                    node is checked against it";
     assert_eq!(found[0].diagnostic.message, message);
-    // Content in another file cannot be checked.
+    // The target of a reference to another file is not checked.
     valid("exposure: {$ref: 'other.asdf#/x'}");
 }
 
@@ -435,7 +435,7 @@ fn a_node_is_not_described_by_alternatives_that_it_does_not_match() {
 }
 
 #[test]
-fn reading_a_folder_skips_other_yaml_files_and_reports_invalid_ones() {
+fn reading_a_folder_skips_files_that_are_not_schemas_and_reports_invalid_yaml() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.yaml"), "x: 1").unwrap();
     std::fs::write(folder.path().join("b.yaml"), "x: [1").unwrap();
@@ -487,7 +487,7 @@ fn messages(schemas: &Schemas, file: Vec<u8>) -> Vec<String> {
 }
 
 #[test]
-fn looking_up_a_value_among_many_constants_takes_one_step() {
+fn many_values_can_be_checked_against_an_enum_of_many_constants() {
     let constants =
         (0..20_000).map(|number| format!("  - k{number}\n")).collect::<Vec<_>>().concat();
     let schemas = schema_of(&format!("items:\n  enum:\n{constants}"));

@@ -25,7 +25,7 @@ fn type_of(node: YamlNode<'_>) -> &'static str {
 fn corpus_scalar_cases_resolve_as_recorded() {
     let Some(corpus) = testdata::corpus() else { return };
     let recorded = std::fs::read_to_string(corpus.join("asdf/scalars.json")).unwrap();
-    // Integers of any size are compared as text, because a JSON parser would round large ones.
+    // Compare long integers as text, because the JSON parser would round them.
     let recorded = quote_integers(&recorded);
     let recorded: Value = serde_json::from_str(&recorded).unwrap();
     let cases = recorded["cases"].as_array().unwrap();

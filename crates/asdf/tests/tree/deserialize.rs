@@ -119,7 +119,7 @@ fn an_error_below_an_alias_has_the_pointer_of_the_anchored_node() {
 }
 
 #[test]
-fn enums_are_deserialized_as_externally_tagged() {
+fn externally_tagged_internally_tagged_and_untagged_enums_are_deserialized() {
     let text = "- unit\n- on\n- 'unit'\n- unit: ~\n- circle: 1\n- box: [1, 2]\n\
                 - polygon: {points: [[0, 1], [2, 3]]}\n";
     assert_eq!(
@@ -230,7 +230,7 @@ fn floats_dates_and_binary_data_are_deserialized() {
 }
 
 #[test]
-fn mappings_with_merge_keys_sets_and_pairs_are_deserialized() {
+fn mappings_merge_keys_sets_and_pairs_are_deserialized() {
     let map = read::<BTreeMap<String, i32>>("{7: 1, yes: 2, ~: 3, 1.50: 4}").unwrap();
     assert_eq!(map.keys().collect::<Vec<_>>(), ["1.50", "7", "null", "true"]);
     assert_eq!(read::<HashMap<i64, i32>>("{0x7: 1}").unwrap(), HashMap::from([(7, 1)]));
@@ -258,7 +258,7 @@ fn mappings_with_merge_keys_sets_and_pairs_are_deserialized() {
 }
 
 #[test]
-fn deserializing_to_any_value_produces_the_json_form() {
+fn deserializing_to_a_json_value_produces_the_json_form_of_the_tree() {
     let text = "a: [1, -2, 1.5, x, ~, true, {b: [], c: {}}]\nd: &d 2001-12-14\ne: *d\n7: !t y\n";
     let value: Value = read(text).unwrap();
     let json: Value = serde_json::from_str(&crate::to_json(text)).unwrap();

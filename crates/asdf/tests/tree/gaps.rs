@@ -16,7 +16,11 @@ fn each_tag_handle_is_resolved_by_its_own_directive() {
     assert_eq!(tag("/y").as_deref(), Some("tag:c/two"));
     assert_eq!(tag("/z/0").as_deref(), Some("tag:b/four"));
     assert_eq!(tag("/z/1").as_deref(), Some("tag:c/!five"));
-    assert_eq!(document.root().get("y").unwrap().as_str(), Some("!e!three"), "text stays");
+    assert_eq!(
+        document.root().get("y").unwrap().as_str(),
+        Some("!e!three"),
+        "text like a tag must remain text"
+    );
 }
 
 #[test]
@@ -40,7 +44,7 @@ fn an_undeclared_handle_is_an_error() {
 }
 
 #[test]
-fn a_control_character_is_rejected_with_its_position() {
+fn a_control_character_or_invalid_utf_8_is_rejected_with_its_position() {
     let (line, column, offset, message) = fault("a: 1\nb: é\0\n");
     assert_eq!((line, column, offset), (2, 5, 10));
     assert_eq!(message, "character U+0000 is not allowed in YAML");
@@ -49,10 +53,10 @@ fn a_control_character_is_rejected_with_its_position() {
 }
 
 #[test]
-fn nel_in_a_scalar_is_read_as_a_line_break() {
+fn nel_is_read_as_a_line_break() {
     assert_eq!(to_json("a: 1\u{85}b: 'x\u{85}  y'\u{85}"), r#"{"a":1,"b":"x y"}"#);
     assert_eq!(to_json("a: |\n  x\u{85}  y\n# c\u{85}b: 2"), "{\"a\":\"x\\ny\\n\",\"b\":2}");
-    assert_eq!(fault("a: 1\u{85}\u{85}b: [\n").0, 4, "it ends a line");
+    assert_eq!(fault("a: 1\u{85}\u{85}b: [\n").0, 4, "each NEL must end a line");
 }
 
 #[test]
@@ -196,7 +200,7 @@ fn each_node_keeps_its_style() {
 }
 
 #[test]
-fn a_tab_as_indentation_or_a_quoted_end_marker_in_column_0_is_an_error() {
+fn a_tab_as_indentation_or_an_end_marker_inside_quotes_is_an_error() {
     assert!(try_parse("a:\n\tb: 1\n").0.is_err());
     assert!(try_parse("a: 'x\n...\n y'\n").0.is_err());
 }
@@ -239,7 +243,7 @@ fn a_key_without_a_question_mark_is_limited_to_one_line_and_1024_characters() {
 }
 
 #[test]
-fn brackets_may_be_nested_up_to_the_limit() {
+fn a_raised_limit_allows_deeply_nested_brackets() {
     let limits = binio::Limits::default().max_depth(100_000);
     let options = asdf::yaml::ParseOptions::default().limits(limits);
     let text = "[".repeat(99_999) + &"]".repeat(99_999);

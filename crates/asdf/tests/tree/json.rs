@@ -44,7 +44,7 @@ fn integers_of_any_size_are_exact_in_json() {
 }
 
 #[test]
-fn keys_of_any_kind_are_strings_in_json() {
+fn scalar_keys_of_any_type_are_strings_in_json() {
     let text = "7: a\n010: b\nyes: c\n~: d\n1.50: e\n2001-01-01: f\n'g\"': h\n";
     let want = r#"{"7":"a","8":"b","true":"c","null":"d","1.50":"e","2001-01-01":"f","g\"":"h"}"#;
     assert_eq!(to_json(text), want);
@@ -99,7 +99,7 @@ fn aliases_are_expanded_or_written_as_references_in_json() {
 }
 
 #[test]
-fn a_cycle_of_aliases_is_reported_with_its_path() {
+fn a_cycle_of_aliases_is_an_error_unless_aliases_are_written_as_references() {
     let document = parse("r: {a: &x [1, {b: *x}]}\n");
     let error = try_json(&document, Options::default()).unwrap_err();
     let ErrorKind::Reference { target, kind: ReferenceError::Cycle(path) } = error.kind() else {
@@ -166,7 +166,7 @@ fn file(tree: &str) -> Asdf {
 }
 
 #[test]
-fn json_output_of_a_mapping_with_a_collection_as_a_key_is_an_error_at_the_key() {
+fn a_collection_as_a_key_cannot_be_written_as_json() {
     let (document, _) = parse_reported("a: 1\n[b]: 2\n");
     let error = try_json(&document, Options::default()).unwrap_err();
     assert_eq!(error.to_string(), "line 2, column 1: a sequence cannot be a key at offset 5");

@@ -15,7 +15,7 @@ const SEEDS: [&str; 6] = [
     "a: [b: c, ? d, {e, f: }]\r\nb: # comment\r\n  - 1\r\n- 2",
 ];
 
-/// Calls the methods of every node in a document, and checks that each scalar is at its position.
+/// Calls the methods of every node in a document, and checks the positions and spans.
 fn ask(text: &[u8], document: &Document) {
     let mut stack = vec![document.root()];
     let mut seen = std::collections::HashSet::new();

@@ -36,7 +36,7 @@ fn numbers_of_any_size_are_restored_after_serialization() {
 }
 
 #[test]
-fn strings_of_any_content_are_restored() {
+fn strings_of_any_content_are_restored_after_serialization() {
     for text in ["", "yes", "~", "1e3", "012", "2001-12-14", "a: b", "- a", "\n", "é\u{2028}", "\0"]
     {
         round_trip(&text.to_owned());
@@ -117,7 +117,7 @@ impl Serialize for Bytes {
 }
 
 #[test]
-fn bytes_are_serialized_as_binary() {
+fn bytes_are_serialized_as_binary_and_128_bit_integers_as_digits() {
     let value = to_value(&Bytes(vec![0, 255])).unwrap();
     assert_eq!(value, Value::Binary(vec![0, 255]));
     assert_eq!(from_value::<Vec<u8>>(&value).unwrap(), [0, 255]);
@@ -131,7 +131,7 @@ fn bytes_are_serialized_as_binary() {
 struct Deep(Vec<Deep>);
 
 #[test]
-fn serializing_an_unsupported_value_is_an_error() {
+fn unsupported_values_cannot_be_serialized_and_mismatched_types_cannot_be_deserialized() {
     let keys: BTreeMap<Vec<i32>, i32> = [(vec![1], 1)].into();
     let error = to_value(&keys).unwrap_err();
     assert_eq!(error.to_string(), "a key is a collection; only scalars can be keys");

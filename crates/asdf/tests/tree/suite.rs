@@ -11,8 +11,8 @@ const ACCEPTED: [(&str, &str); 8] = [
     ("BEC7", "version 1.3 is a diagnostic"),
     ("MUS6-05", "an unknown directive is a diagnostic"),
     ("MUS6-06", "an unknown directive is a diagnostic"),
-    ("ZYU8-00", "an unknown directive is a diagnostic, whatever its name is made of"),
-    ("ZYU8-01", "an unknown directive is a diagnostic, whatever its name is made of"),
+    ("ZYU8-00", "an unknown directive is a diagnostic, whatever characters its name contains"),
+    ("ZYU8-01", "an unknown directive is a diagnostic, whatever characters its name contains"),
     ("ZYU8-03", "version 1.12345 is a diagnostic"),
 ];
 

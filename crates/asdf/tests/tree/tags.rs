@@ -1,4 +1,4 @@
-//! Nodes with YAML's own tags, and nodes with other tags.
+//! How the tag of a node determines its type and value.
 
 use asdf::yaml::{Content, Document, Integer, NodeKind, YamlNode};
 
@@ -129,7 +129,7 @@ fn parse_large(text: &str) -> Document {
 
 #[test]
 fn an_ordered_mapping_with_tagged_entries_can_be_addressed_by_key() {
-    // This is how Python asdf 6.0 writes an `OrderedDict`.
+    // Python asdf 6.0 writes an `OrderedDict` with a tag on each entry.
     let document = parse("o: !!omap\n- !!omap {x: 1}\n- !!omap {y: 2}\n");
     for node in document.nodes() {
         assert!(node.value().is_ok(), "{:?}", node.tag());

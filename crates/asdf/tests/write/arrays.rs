@@ -9,7 +9,7 @@ use asdf::{Asdf, Bytes, Limits, Tree, Value, WriteOptions};
 
 use crate::{bytes_of, open, written};
 
-/// Returns all datatypes without fields.
+/// Returns the scalar datatypes in both byte orders, with one length for each kind of text.
 fn scalars() -> Vec<ScalarType> {
     let kinds = [
         (ScalarKind::Bool, &[1][..]),
@@ -251,8 +251,8 @@ fn arrays_with_fewer_elements_than_the_limit_are_written_inline() {
     // Bytes that are not text cannot be written in the tree.
     let bytes = Array::from_bytes(vec![0xff], Datatype::parse("|S1").unwrap(), &[1]).unwrap();
     tree.set("/bytes", bytes).unwrap();
-    // Arrays without dimensions, and integers beyond the range of literals, cannot be written in
-    // the tree.
+    // Arrays without dimensions, and arrays with integers beyond the range of literals, are only
+    // written inline on request.
     tree.set("/single", Array::from_slice(&[1_u8], &[]).unwrap()).unwrap();
     tree.set("/large", Array::from_slice(&[u64::MAX], &[1]).unwrap()).unwrap();
     let file = written(tree, WriteOptions::new().inline_below(4));

@@ -19,7 +19,7 @@ fn three_arrays() -> Tree {
 }
 
 #[test]
-fn too_much_padding_is_rejected_before_anything_is_written() {
+fn too_much_padding_is_rejected() {
     let writer = Writer::new(three_arrays()).options(WriteOptions::new().pad_tree(100_000_000_000));
     let error = writer.write_to(&mut std::io::Cursor::new(Vec::new())).unwrap_err().to_string();
     assert!(error.contains("expected at most 67108864"), "{error}");
@@ -155,7 +155,7 @@ fn the_version_of_the_standard_determines_the_versions_of_tags() {
 }
 
 #[test]
-fn values_that_the_version_of_the_standard_does_not_allow_are_rejected() {
+fn values_not_allowed_in_the_chosen_version_of_the_standard_are_rejected() {
     let fails = |tree: &Tree, minor: u32| {
         let options = WriteOptions::new().standard(Version::new(1, minor, 0));
         Writer::new(tree.clone())
@@ -182,7 +182,7 @@ fn values_that_the_version_of_the_standard_does_not_allow_are_rejected() {
 }
 
 #[test]
-fn integers_beyond_64_bits_are_written_as_integer_nodes() {
+fn integers_beyond_the_range_of_literals_are_written_as_integer_nodes() {
     let mut tree = Tree::parse("text: 0x8000000000000000\nsmall: -9223372036854775806\n").unwrap();
     for (key, value) in
         [("/a", i128::MAX), ("/b", -(1 << 63)), ("/c", (1 << 63) - 1), ("/d", 1 << 63)]

@@ -1,5 +1,5 @@
-//! Compression: data of every kind must read back from every codec and level, and the compressed
-//! bytes must not depend on the number of threads.
+//! Compression: various kinds of data must read back from every codec, and the compressed bytes
+//! must not depend on the number of threads.
 
 use std::sync::Arc;
 
@@ -70,17 +70,17 @@ fn check(compressions: &[&str]) {
 }
 
 #[test]
-fn zlib_output_is_a_single_stream_at_every_level() {
+fn data_compressed_with_zlib_reads_back_from_a_single_stream() {
     check(&["zlib:0", "zlib:1", "zlib:6", "zlib:9"]);
 }
 
 #[test]
-fn bzip2_output_is_a_single_stream_at_every_level() {
+fn data_compressed_with_bzip2_reads_back_from_a_single_stream() {
     check(&["bzp2:1", "bzp2:9"]);
 }
 
 #[test]
-fn uncompressed_lz4_zstd_and_blosc_data_reads_back() {
+fn data_reads_back_without_compression_and_from_lz4_zstd_and_blosc() {
     check(&["none", "lz4"]);
     #[cfg(feature = "lz4f")]
     check(&["lz4f"]);

@@ -18,7 +18,7 @@ use crate::bytes_of;
 /// Maximum size of a test file in bytes. Larger files would take too long for many cases.
 const MAX_LEN: usize = 100_000;
 
-/// A generator of reproducible numbers (xorshift64*).
+/// A generator of pseudorandom numbers (xorshift64*).
 struct Random(u64);
 
 impl Random {

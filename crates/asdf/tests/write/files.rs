@@ -90,7 +90,7 @@ fn copying_a_damaged_stream_with_another_compression_is_an_error() {
         let error = writer.write_to(std::io::Cursor::new(Vec::new())).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Codec { index: 0, .. }), "{at}: {error}");
     }
-    // A failure of the output is returned unchanged, and ends the decoding.
+    // The error from a failing output is returned, and the writer can be used again.
     fs::write(&path, &bytes).unwrap();
     let file = Asdf::open(&path).unwrap();
     let writer = Writer::new(Tree::from_file(&file, 0).unwrap()).blocks_of(&file);
@@ -116,7 +116,7 @@ fn copying_with_a_compression_level_recompresses_the_blocks() {
 fn a_copy_omits_only_the_blocks_of_arrays_that_moved_into_the_tree() {
     let file = open(original());
     let copied = copy(&file, 10, WriteOptions::new());
-    // The node with the unknown tag may not be an array, so its block is kept.
+    // The node with the unknown tag is not known to be an array, so its block is kept.
     assert_eq!(codes(&copied), ["zlib", ""]);
     assert!(copied.tree().unwrap().pointer("/small/data").is_ok());
     for key in ["small", "large"] {

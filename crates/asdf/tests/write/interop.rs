@@ -15,8 +15,8 @@ use serde_json::{Value as Json, json};
 
 use super::text::ODD_TEXTS;
 
-/// Ways to copy a file: a name, the compression, the alignment, and the number of elements below
-/// which arrays are inline.
+/// Ways to copy a file, each with a name, the compression, the alignment, and the number of
+/// elements below which arrays are inline.
 const WAYS: &[(&str, Compression, u64, u64)] = &[
     ("plain", Compression::None, 1, 0),
     ("page", Compression::None, 4096, 0),

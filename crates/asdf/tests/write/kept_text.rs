@@ -87,7 +87,7 @@ fn replacing_an_array_by_a_number_changes_only_its_node_and_the_block_numbers() 
 }
 
 #[test]
-fn moving_an_array_into_the_tree_rewrites_only_its_node() {
+fn moving_an_array_into_the_tree_keeps_the_text_of_other_nodes() {
     let file = file(TREE, &[1, 2]);
     let new = copy(&file, Tree::from_file(&file, 10).unwrap(), WriteOptions::new().keep_library());
     let new = text(&new);

@@ -1,4 +1,4 @@
-//! Writing the software, the history and the extensions of a file.
+//! Writing the library, the history and the extensions of a file.
 
 use asdf::tag::Version;
 use asdf::tree::metadata::{ExtensionMetadata, HistoryEntry, Software};

@@ -116,7 +116,7 @@ proptest! {
         let beyond = |value: &Value| matches!(value, Value::Int(int) if {
             int.as_i128().is_none_or(|int| i64::try_from(int).is_err() || int < -(1 << 63) + 2)
         });
-        // Integers beyond 64 bits become integer nodes.
+        // Integers beyond the range of literals become integer nodes.
         if !has(tree.root(), &beyond) {
             prop_assert_eq!(again.root().as_mapping(), tree.root().as_mapping());
         }

@@ -113,7 +113,7 @@ fn repairing_a_missing_or_wrong_index_rewrites_it() {
 }
 
 #[test]
-fn repairing_removes_stray_bytes_at_any_position() {
+fn repairing_removes_stray_bytes_before_the_tree_a_block_or_the_index() {
     let good = plain();
     let (blocks, index) = (offsets(&good), index_of(&good));
     let tree = good.windows(5).position(|window| window == b"%YAML").unwrap();
@@ -228,7 +228,7 @@ fn repairing_a_truncated_tree_keeps_its_complete_lines() {
 }
 
 #[test]
-fn repairing_keeps_block_numbers_if_other_blocks_are_lost() {
+fn after_a_block_is_lost_no_array_reads_the_data_of_another_block() {
     let good = plain();
     let (blocks, index) = (offsets(&good), index_of(&good));
     for number in 0..3 {
@@ -355,7 +355,7 @@ fn with_cr(bytes: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Like [`with_cr`], but does not change CR LF.
+/// Like [`with_cr`], but leaves existing pairs of CR and LF unchanged.
 fn with_cr_once(bytes: &[u8]) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::new();
     for &byte in bytes {
@@ -392,7 +392,11 @@ fn repairing_undoes_a_line_end_conversion() {
     let found = &report.diagnostics[0];
     assert_eq!(found.code, Code::IndexDrift);
     assert!(found.message.ends_with("it was undone"), "{}", found.message);
-    assert_eq!(found.severity, asdf::diagnostic::Severity::Note, "it is no longer wrong");
+    assert_eq!(
+        found.severity,
+        asdf::diagnostic::Severity::Note,
+        "an undone conversion must be a note"
+    );
 }
 
 #[test]
@@ -456,7 +460,7 @@ fn repairing_reports_an_array_whose_mask_is_damaged() {
             }
         }
     }
-    assert!(named, "the file has a mask in a block");
+    assert!(named, "the file must have a mask in a block");
 }
 
 #[test]
@@ -504,7 +508,7 @@ fn repairing_reports_a_block_with_an_unknown_compression() {
 }
 
 #[test]
-fn repairing_reports_a_damaged_block_of_a_file_without_a_tree() {
+fn a_damaged_block_of_a_file_without_a_tree_is_recovered_or_reported() {
     let good = std::fs::read(testdata::path("asdf/no_tree.asdf")).unwrap();
     for &at in &offsets(&good) {
         for field in [4, 6, 22] {
@@ -572,7 +576,7 @@ fn repairing_keeps_block_numbers_if_the_magic_of_the_first_block_is_overwritten(
 }
 
 #[test]
-fn repairing_keeps_a_streamed_block_last_and_writes_no_index() {
+fn repairing_an_intact_file_with_a_streamed_block_does_not_change_it() {
     let path = testdata::path("asdf/streamed.asdf");
     let good = std::fs::read(path).unwrap();
     let (again, report) = repaired(&good);
@@ -580,7 +584,7 @@ fn repairing_keeps_a_streamed_block_last_and_writes_no_index() {
 }
 
 #[test]
-fn repairing_the_golden_files_recovers_them_or_reports_the_losses() {
+fn repairing_keeps_valid_golden_files_valid_and_repairing_again_changes_nothing() {
     for case in testdata::cases(&testdata::path("asdf/expected.json")) {
         let bytes = std::fs::read(&case.file).unwrap();
         let Ok(before) = Asdf::from_bytes(bytes.clone()) else { continue };
