@@ -250,7 +250,7 @@ proptest! {
     }
 
     #[test]
-    fn transposed_and_reshaped_arrays_have_the_same_elements(
+    fn transposing_twice_or_reshaping_keeps_the_offset_of_each_element(
         shape in prop::collection::vec(1..5_u64, 0..4),
         cut in 1..5_u64,
     ) {
@@ -263,8 +263,8 @@ proptest! {
             prop_assert_eq!(places(&other), places(&layout));
             prop_assert_eq!(other.reshape(&shape).unwrap().extent(), layout.extent());
         }
-        // Reshape arrays with gaps, and transposed arrays if possible, and check that the positions
-        // are the same.
+        // Reshape arrays with gaps, and transposed arrays if possible. The offsets of the elements
+        // must not change.
         let every_second = Strided::new(
             layout.shape().to_vec(),
             layout.strides().iter().map(|stride| 2 * stride).collect(),
@@ -317,7 +317,7 @@ fn large_ranges_are_read_in_pieces_of_1_mib() {
 }
 
 #[test]
-fn reading_large_arrays_in_parallel_returns_the_same_elements() {
+fn reading_large_arrays_on_several_threads_matches_a_naive_loop() {
     let len = 6_000_000;
     let data = Bytes::from(bytes(size(len)));
     let datatype = Datatype::parse(">f8").unwrap();
@@ -353,7 +353,7 @@ fn reading_large_arrays_in_parallel_returns_the_same_elements() {
 }
 
 #[test]
-fn runs_whose_byte_order_changes_are_read_in_pieces() {
+fn contiguous_numbers_are_read_in_pieces_if_their_byte_order_changes() {
     let data = bytes(3 << 20);
     let len = data.len() as u64;
     let layout = Strided::packed(vec![len / 8 - 1], Order::C, 8, 8, len).unwrap();
@@ -437,7 +437,7 @@ fn types_buffers_and_layouts_that_do_not_fit_an_array_are_rejected() {
 }
 
 #[test]
-fn writing_overlapping_elements_is_rejected() {
+fn overlapping_elements_and_buffers_of_the_wrong_size_cannot_be_written() {
     let datatype = Datatype::parse("<u2").unwrap();
     let write = |layout: &Strided, packed: &[u8], data: &mut [u8]| {
         write_bytes(layout, &datatype, packed, Order::C, ByteOrder::Stored, data)

@@ -103,7 +103,7 @@ impl Asked {
         } else {
             random.of(&[1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 17, 24, 32])
         };
-        // Use the slowest levels only on small data.
+        // Use the slowest levels of Zstandard only on small data.
         let levels = if compressor == c"zstd" && len > 20_000 { 8 } else { 10 };
         let blocksize = if random.below(3) > 0 { 0 } else { 1 + random.below(20_000) };
         // The library does not check that it can decode the result of `ALWAYS_SPLIT`, so only use

@@ -141,7 +141,7 @@ proptest! {
     #[test]
     fn a_change_can_be_rolled_back_after_a_power_cut_during_an_earlier_rollback(case in cases()) {
         let (storage, operations) = operations(&case);
-        // This is the state just before the journal is removed.
+        // Begin with the state just before the journal is removed.
         let mut left = storage.crashes(usize::try_from(operations).unwrap() - 2).remove(0);
         journal::undo(&mut left).unwrap();
         for count in 0..=left.operations().len() {
@@ -421,7 +421,7 @@ fn opening_anything_but_a_regular_file_fails_without_waiting() {
 }
 
 #[test]
-fn operations_are_recorded_in_order() {
+fn a_change_creates_the_journal_first_and_removes_it_last() {
     let mut storage = MemoryStorage::new(b"0123456789");
     let mut change = Change::begin(&mut storage, &ChangePlan::new(0..4).overwrite(8..10)).unwrap();
     change.write_all_at(b"x", 9).unwrap();

@@ -140,7 +140,7 @@ proptest! {
     }
 
     #[test]
-    fn swapping_twice_restores_the_original_order(
+    fn swapping_the_byte_order_twice_restores_the_bytes(
         words in vec(any::<u128>(), 0..20),
         power in 0_u32..5,
     ) {

@@ -47,7 +47,7 @@ fn the_old_file_survives_a_failure_at_any_operation() {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         operation += 1;
     };
-    assert_eq!(operation, operations, "every operation was broken once");
+    assert_eq!(operation, operations, "every operation must fail once");
     assert_eq!(fs::read(&goal).unwrap(), NEW);
 }
 
