@@ -24,8 +24,8 @@ fn piece(n: usize) -> Vec<u8> {
     (0..PIECE).map(|at| ((n * PIECE + at) / 3).to_le_bytes()[0]).collect()
 }
 
-/// This is not a test. It does something only in the child process that [`kill_after`] starts and
-/// kills.
+/// Runs only in the child process that [`kill_after`] starts and kills. Anywhere else, it does
+/// nothing.
 #[test]
 fn child_process_appends_until_it_is_killed() {
     let Some(path) = env::var_os(FILE) else { return };
@@ -82,7 +82,7 @@ fn left(way: usize, data: &[u8], fault: Fault) -> Vec<u8> {
 }
 
 #[test]
-fn stopping_a_writer_anywhere_leaves_complete_chunks_to_recover() {
+fn every_complete_chunk_is_recovered_after_a_writer_is_stopped_anywhere() {
     let data: Vec<u8> = (0..450_usize).map(|n| (n * n / 7).to_le_bytes()[0]).collect();
     for way in 0..5 {
         let mut whole = FaultyWriter::new(Cursor::new(Vec::new()), Fault::None);

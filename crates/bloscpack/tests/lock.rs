@@ -29,7 +29,7 @@ fn is_locked<T>(outcome: Result<T, Error>) -> bool {
 }
 
 #[test]
-fn a_file_that_is_being_changed_cannot_be_changed_elsewhere() {
+fn all_other_changes_to_a_file_with_an_open_appender_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let [path, link, other] = ["file", "link", "other"].map(|name| folder.path().join(name));
     fs::write(&path, packed()).unwrap();

@@ -49,7 +49,7 @@ impl Case {
     }
 }
 
-/// Changes or writes files in each of the [`WAYS`], and appends rows to arrays. Each is repeated
+/// Changes or writes files in each of the [`WAYS`], and appends rows to an array. Repeats this
 /// [`ROUNDS`] times with random data.
 pub(crate) fn write_changed(folder: &mut Folder, random: &mut Random) {
     let path = folder.path.join("changing");

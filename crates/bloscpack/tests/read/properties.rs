@@ -39,7 +39,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn every_range_equals_the_same_range_of_all_data(
+    fn reading_a_range_returns_that_part_of_the_data(
         data in data(),
         options in writer_options(),
         cuts in prop::collection::vec((0.0..=1.0, 0.0..=1.0), 8),
@@ -69,7 +69,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_bytes_never_cause_a_panic_or_wrong_data_if_chunks_have_digests(
+    fn changed_bytes_cause_no_panic_and_data_with_matching_digests_is_unchanged(
         data in data(),
         options in writer_options(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),

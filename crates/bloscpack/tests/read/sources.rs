@@ -73,7 +73,7 @@ fn reading_8_bytes_reads_little_more_than_one_chunk() {
 }
 
 #[test]
-fn the_chunks_of_a_range_are_announced_together_before_they_are_read() {
+fn the_chunks_of_a_range_are_announced_to_the_source_together() {
     let (file, log) = logged(bytes());
     log.clear();
     let mut part = vec![0; 45_000];
