@@ -1,5 +1,5 @@
-//! Archives that were also extracted by the C implementation of Flux. This crate must accept exactly
-//! those that Flux extracts, except for the cases listed below.
+//! Archives with the recorded status of the C implementation of Flux. This crate must accept exactly
+//! the archives that Flux extracts, except for the cases listed below.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ const READ: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn archives_that_flux_extracts_are_accepted_unless_listed() {
+fn exactly_the_archives_that_flux_extracts_are_accepted_unless_listed() {
     let Some(corpus) = testdata::corpus() else { return };
     let text = std::fs::read_to_string(corpus.join("flux/cases-extract.json")).unwrap();
     let cases: Value = serde_json::from_str(&text).unwrap();

@@ -143,7 +143,7 @@ fn r110_is_reported_if_a_path_is_empty_or_contains_a_parent_component_or_nul() {
 }
 
 #[test]
-fn r111_is_reported_for_an_untidy_path_which_is_normalised() {
+fn r111_is_reported_if_a_path_is_not_normalised() {
     for path in ["./f", "d/./f", "d//f", "f/"] {
         let document = format!(r#"[{{"path":"{path}","mode":33188,"size":0}}]"#);
         check(&document, Code::UntidyPath, "/0/path", WARNED);
@@ -151,7 +151,7 @@ fn r111_is_reported_for_an_untidy_path_which_is_normalised() {
 }
 
 #[test]
-fn r112_is_reported_for_a_leading_slash_which_is_removed() {
+fn r112_is_reported_if_a_path_begins_with_a_slash() {
     check(r#"[{"path":"/f","mode":33188,"size":0}]"#, Code::AbsolutePath, "/0/path", WARNED);
 }
 
@@ -162,7 +162,7 @@ fn r113_is_reported_for_an_entry_below_a_file_or_link() {
     let file = r#"{"path":"l/d/f","mode":33188,"size":0}"#;
     check(&format!("[{link},{file}]"), Code::BelowNoDirectory, "/1", ALWAYS);
     check(&format!("[{file},{link}]"), Code::BelowNoDirectory, "/0", ALWAYS);
-    // A directory has the same path as an earlier file or link, or the reverse.
+    // A link and a directory have the same path, in either order.
     check(&format!("[{link},{directory}]"), Code::BelowNoDirectory, "/1", ALWAYS);
     check(&format!("[{directory},{link}]"), Code::BelowNoDirectory, "/1", ALWAYS);
     for document in [format!("[{link},{directory},{file}]"), format!("[{directory},{link},{file}]")]
@@ -177,7 +177,7 @@ fn r113_is_reported_for_an_entry_below_a_file_or_link() {
 }
 
 #[test]
-fn r120_is_reported_if_a_mode_is_not_a_file_directory_or_link() {
+fn r120_is_reported_if_a_mode_is_not_that_of_a_file_directory_or_link() {
     for mode in [420, 4516, 8630, 25008, 49645, 57764, 0] {
         let document = format!(r#"[{{"path":"f","mode":{mode}}}]"#);
         check(&document, Code::FileType, "/0/mode", ALWAYS);
@@ -344,7 +344,7 @@ fn r150_is_reported_if_a_region_is_malformed_or_ends_after_the_file() {
 }
 
 #[test]
-fn r151_is_reported_if_regions_are_untidy() {
+fn r151_is_reported_if_regions_are_out_of_order_overlapping_empty_or_too_long() {
     for (regions, place) in [
         (r#"[[4,4,"SHA1"],[0,4,"SHA1"]]"#, "/1"),
         (r#"[[0,4,"SHA1"],[2,4,"SHA1"]]"#, "/1"),
@@ -386,7 +386,7 @@ fn r160_is_reported_if_a_link_target_is_missing_or_invalid() {
 }
 
 #[test]
-fn r170_is_reported_for_the_old_dialect_which_only_legacy_accepts() {
+fn r170_is_reported_for_the_old_dialect_which_only_the_legacy_profile_accepts() {
     let head = r#"{"version":1,"type":"fileref","mtime":1,"ctime":1"#;
     let bytes =
         format!(r#"[{head},"path":"f","size":3,"mode":33188,"blobvec":[],"data":"YWJj"}}]"#);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use flux_archive::store::MemoryStore;
 use flux_archive::{Archive, Bytes, Error, OpenOptions, Profile};
 
-/// Every kind of content, and a member that RFC 37 does not define.
+/// An archive with every kind of content, and with a member that RFC 37 does not define.
 const DOCUMENT: &str = r#"[
     {"path":"d","mode":16877,"note":{"k":[1,2.50]}},
     {"path":"link","mode":41471,"data":"d\/f"},

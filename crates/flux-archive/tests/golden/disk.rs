@@ -1,4 +1,4 @@
-//! Tests that extract the golden archives to disk, and create them again.
+//! Tests that extract the golden archives, and create archives from the extracted files.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

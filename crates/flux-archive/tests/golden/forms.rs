@@ -1,4 +1,4 @@
-//! Tests of the golden files that contain one archive in each form, and one archive to fix.
+//! Tests of the golden files that contain one archive in each form, and archives to fix.
 
 use flux_archive::edit::{convert, fix};
 use flux_archive::inspect::diff;
@@ -51,7 +51,7 @@ fn the_golden_objects_jobspec_and_old_dialect_are_parsed() {
 }
 
 #[test]
-fn fixing_the_golden_untidy_archive_produces_the_recorded_result() {
+fn fixing_the_golden_untidy_and_legacy_archives_makes_them_strict_and_keeps_their_entries() {
     for (name, profile) in [("untidy.json", Profile::Flux), ("legacy.json", Profile::Legacy)] {
         let document = read(name);
         let options = OpenOptions::new().profile(profile);

@@ -126,7 +126,7 @@ fn a_second_archive_does_not_write_through_links_of_the_first() {
             }
             sandbox.assert_untouched("two archives");
         }
-        // Repeat this without the directory entry, which is rejected on its own.
+        // Also extract a second archive without the directory entry, which is rejected anyway.
         let json = archive(&[file("x/f"), file("ok2")]);
         let archive = Archive::parse(json.as_bytes(), Profile::Flux).unwrap();
         let extractor = Extractor::new(sandbox.out()).unwrap().existing(existing);
@@ -256,7 +256,7 @@ fn sizes_above_the_limits_are_rejected_before_anything_is_written() {
         assert!(extracted.is_err());
         assert!(tree(&sandbox.out(), 0).is_empty());
     }
-    // Refer to a single blob many times. Each reference needs only 66 bytes of the archive.
+    // Refer to a single blob many times. Each reference needs only 60 bytes of the archive.
     let sandbox = Sandbox::new();
     let overlapping: Vec<_> = (0..1000).map(|_| format!(r#"[0,1000000,"{blob}"]"#)).collect();
     let json = format!(

@@ -39,7 +39,7 @@ fn directory_modes_are_set_after_the_directories_have_been_filled() {
 }
 
 #[test]
-fn an_archive_extracted_from_its_source_equals_one_extracted_from_memory() {
+fn extracting_a_located_archive_has_the_same_result_as_extracting_a_parsed_one() {
     let _umask = Umask::set(0o022);
     let zeros = "A".repeat(200_000);
     let json = format!(
@@ -84,7 +84,7 @@ fn an_archive_extracted_from_its_source_equals_one_extracted_from_memory() {
 }
 
 #[test]
-fn large_files_extracted_from_their_source_equal_those_extracted_from_memory() {
+fn large_files_extracted_from_a_located_archive_equal_those_from_a_parsed_one() {
     let _umask = Umask::set(0o022);
     let (units, zeros) = (600_000, 1_000_000);
     let json = format!(
@@ -224,7 +224,7 @@ fn entries_with_names_that_the_file_system_treats_as_equal_are_reported() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path("cas/Probe"), "").unwrap();
     if !sandbox.path("cas/pROBE").exists() {
-        eprintln!("skipped: this file system tells case");
+        eprintln!("skipped: this file system distinguishes case");
         return;
     }
     let json = r#"[{"path":"d/Name","mode":33188,"encoding":"utf-8","data":"1","size":1},
@@ -291,7 +291,7 @@ fn fail_fast_stops_at_the_first_failure_and_require_hash_rejects_other_hashes() 
 }
 
 #[test]
-fn with_fail_fast_a_conflict_prevents_creating_directories() {
+fn with_fail_fast_a_rejected_link_prevents_creating_directories() {
     let sandbox = Sandbox::new();
     let json = r#"[{"path":"l","mode":41471,"data":"/etc"},{"path":"d/f","mode":33188,"size":0}]"#;
     let extractor = || extractor(&sandbox).links(LinkPolicy::RejectAbsolute);
@@ -302,11 +302,11 @@ fn with_fail_fast_a_conflict_prevents_creating_directories() {
 }
 
 #[test]
-fn names_that_differ_only_in_case_are_extracted_separately_if_possible() {
+fn files_with_accented_names_are_looked_up_by_their_exact_names() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path("cas/Probe"), "").unwrap();
     if sandbox.path("cas/pROBE").exists() {
-        eprintln!("skipped: this file system does not tell case");
+        eprintln!("skipped: this file system does not distinguish case");
         return;
     }
     // A file system that ignores how accents are encoded may treat all these names as equal, so
@@ -392,7 +392,7 @@ fn extracting_extreme_64_bit_times_causes_no_panic() {
         {"path":"l","mode":41471,"data":"t","mtime":9223372036854775807},
         {"path":"d","mode":16877,"mtime":-9223372036854775808}]"#;
     let report = extractor(&sandbox).run(&parse(json)).unwrap();
-    // The file system may store, adjust or reject such times.
+    // The file system may store, adjust or reject times so far from 1970.
     let done = report.files + report.links + report.directories;
     assert!(done + report.failures.len() as u64 >= 4, "{report:?}");
 }

@@ -165,7 +165,7 @@ fn a_file_larger_than_4_gib_keeps_its_holes() {
 }
 
 #[test]
-fn large_files_without_a_store_are_streamed() {
+fn large_files_are_archived_as_text_or_base64_without_a_store() {
     let source = tempfile::tempdir().unwrap();
     let text = "line é\n".repeat(400_000);
     let mut bytes: Vec<u8> = (0..4_000_001_u32).map(|n| n.to_le_bytes()[1]).collect();
@@ -217,7 +217,7 @@ fn archives_created_on_one_thread_and_on_several_are_equal() {
 }
 
 #[test]
-fn bytes_that_change_while_being_streamed_are_reported_and_the_archive_is_valid() {
+fn a_binary_file_resized_while_being_streamed_is_reported_and_the_archive_is_valid() {
     for (threads, len) in [(1, 3 << 20), (3, 3 << 20), (1, 9 << 20), (3, 9 << 20), (3, 5)] {
         let source = tempfile::tempdir().unwrap();
         fs::write(source.path().join("log"), vec![0xff; 6 << 20]).unwrap();
@@ -240,7 +240,7 @@ fn bytes_that_change_while_being_streamed_are_reported_and_the_archive_is_valid(
 }
 
 #[test]
-fn large_files_in_blobs_are_extracted_in_parallel() {
+fn a_large_file_in_blobs_is_restored_unless_a_blob_is_missing() {
     let source = tempfile::tempdir().unwrap();
     let bytes: Vec<u8> = (0..9_000_001_u32).map(|n| n.to_le_bytes()[1] ^ 0x5a).collect();
     fs::write(source.path().join("big"), &bytes).unwrap();
@@ -249,7 +249,7 @@ fn large_files_in_blobs_are_extracted_in_parallel() {
     let target = tempfile::tempdir().unwrap();
     extract(&json, &store, target.path());
     assert!(fs::read(target.path().join("big")).unwrap() == bytes);
-    // If a blob is wrong, no file may be left behind.
+    // If a blob is missing, no file may be left behind.
     let archive = Archive::parse(&json, Profile::Strict).unwrap();
     let Content::Blobvec(regions) = archive.entries()[0].content() else { panic!() };
     store.remove(&regions[5].blobref).unwrap();
@@ -266,7 +266,7 @@ fn a_file_that_changes_while_being_read_is_reported_and_the_archive_is_valid() {
     for (name, size) in [("grows", 5 << 20), ("shrinks", 5 << 20)] {
         fs::write(source.path().join(name), vec![7; size]).unwrap();
     }
-    // Change both files after the first blob of one of them has been read.
+    // Change `grows` and `shrinks` after the first blob of one of them has been read.
     let once = std::sync::Once::new();
     let meddle = |bytes: u64| {
         if bytes < 1 << 20 {
@@ -374,7 +374,7 @@ fn a_file_to_leave_out_is_omitted_under_all_its_names() {
 }
 
 #[test]
-fn large_files_in_base64_are_extracted_in_parallel() {
+fn a_large_file_in_base64_is_restored() {
     let source = tempfile::tempdir().unwrap();
     let bytes: Vec<u8> = (0..6_000_001_u32).map(|n| n.to_le_bytes()[1] ^ 0xda).collect();
     fs::write(source.path().join("big"), &bytes).unwrap();

@@ -132,7 +132,7 @@ fn an_older_checkpoint_is_read_on_request() {
 }
 
 #[test]
-fn only_the_damaged_parts_of_a_database_are_lost() {
+fn an_archive_with_a_damaged_blob_is_read_but_extracting_the_blob_fails() {
     let folder = tempfile::tempdir().unwrap();
     let content = vec![7; 5000];
     make_state(folder.path(), NEW, &content);
@@ -190,7 +190,7 @@ fn an_archive_is_rescued_from_a_dump() {
 }
 
 #[test]
-fn only_jobs_with_a_jobspec_are_found_in_a_dump() {
+fn a_job_with_a_jobspec_is_found_in_a_dump() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dump.tar");
     let job = "job/0000/0004/b200/0000";

@@ -61,8 +61,8 @@ pub(crate) enum Node {
     Link { target: String },
 }
 
-/// Returns all files below a directory by path. The content of files larger than `most` bytes is
-/// omitted.
+/// Returns all files, directories and links below a directory by path. The content of files larger
+/// than `most` bytes is omitted.
 pub(crate) fn tree(root: &Path, most: u64) -> BTreeMap<String, Node> {
     let mut nodes = BTreeMap::new();
     let mut pending = vec![root.to_owned()];
