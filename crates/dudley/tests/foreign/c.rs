@@ -187,7 +187,7 @@ fn c_constructs_that_a_layout_cannot_describe_are_rejected_with_their_line() {
 /// A layout repeats an unnamed struct wherever the struct is used, so the text would double with
 /// each typedef.
 #[test]
-fn hostile_c_text_is_rejected_quickly() {
+fn hostile_c_text_is_rejected() {
     let mut doubling = "typedef struct { int a; } t0[1];\n".to_owned();
     for level in 1..64 {
         writeln!(doubling, "typedef struct {{ t{0} a; t{0} b; }} t{level}[1];", level - 1).unwrap();

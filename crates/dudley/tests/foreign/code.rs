@@ -338,7 +338,7 @@ fn generated_python_code_computes_the_same_addresses_as_the_resolver() {
 }
 
 #[test]
-fn generated_code_is_a_plain_sum_if_no_alignment_depends_on_a_value() {
+fn generated_code_aligns_addresses_only_where_the_alignment_depends_on_a_value() {
     let layout = Layout::parse(
         "IMAX : i8  JMAX : i8  r = f8[IMAX, JMAX]  g/ s = {a = f4  b = i1}[3] \
          v = i1[IMAX]  w = f8  c = f8 -> gzip  d = i1",
@@ -384,7 +384,7 @@ fn functions_for_members_of_the_unnamed_item_are_named_after_the_member_alone() 
 }
 
 #[test]
-fn code_for_hostile_layouts_is_generated_quickly() {
+fn generating_code_for_a_hostile_layout_succeeds_or_exceeds_the_limit() {
     let mut doubling = "t0 { a = i1[N]  b = f8 }\n".to_owned();
     for level in 1..64 {
         writeln!(doubling, "t{level} {{ a = t{0}[N]  b = i1  c = t{0} }}", level - 1).unwrap();

@@ -102,7 +102,7 @@ mod hdf5 {
     }
 
     #[test]
-    fn a_user_block_shifts_all_addresses() {
+    fn a_file_with_a_user_block_can_be_read_through_its_layout() {
         let bytes = std::fs::read(folder().join("latest.h5")).unwrap();
         let moved = [vec![0; 1024], bytes.clone()].concat();
         let layout = Layout::parse(from_file("x", moved.clone()).unwrap().layout).unwrap();
@@ -112,7 +112,8 @@ mod hdf5 {
         assert_eq!(rows.read::<i32>().unwrap(), expected.read::<i32>().unwrap());
     }
 
-    /// Damages the nonzero bytes of a file in turn, and truncates the file at many offsets.
+    /// Damages the nonzero bytes and some zeros of each file in turn, and truncates the file at many
+    /// offsets.
     #[test]
     fn damaged_files_do_not_cause_a_panic() {
         for name in ["earliest.h5", "latest.h5"] {

@@ -242,7 +242,7 @@ fn the_parameter_numrecs_is_renamed_if_a_variable_has_this_name() {
 }
 
 #[test]
-fn damaged_headers_are_rejected_with_their_offset() {
+fn invalid_headers_are_rejected_with_the_reason() {
     let head = || Cdf::new(1, 0).dims(&[("time", 0), ("x", 3)]).list(ATTRIBUTE, 0);
     for (bytes, message) in [
         (b"CDF\x03".to_vec(), "expected \"CDF\" and the version 1, 2 or 5 at offset 0"),

@@ -18,7 +18,7 @@ use dudley::place::ComplexAlign;
 use dudley::{Layout, Order, Resolver, Rules, Values};
 use serde_json::{Value, json};
 
-/// A field, as described by numpy or by us. In numpy, a field that is a record has no type name.
+/// A field, as described by numpy or by the resolver. A field that is a record has no type name.
 #[derive(Debug, PartialEq)]
 struct Field {
     address: u64,
@@ -131,6 +131,6 @@ fn addresses_equal_the_addresses_in_aligned_numpy_records() {
             assert_eq!(json!(end), record["size"], "{descr}\n{text}");
         }
     }
-    eprintln!("{} layouts with {fields} fields lie as numpy has them", cases.len());
+    eprintln!("{} layouts with {fields} fields agree with numpy", cases.len());
     assert!(cases.len() >= 300);
 }

@@ -107,7 +107,7 @@ fn layouts_are_compared_only_for_the_given_values() {
 /// Layouts without parameters are compared for one set of values, and layouts with parameters for
 /// up to eight. If types cannot be compared completely, only the first set is compared.
 #[test]
-fn comparing_huge_nested_types_takes_no_longer_with_parameters_than_without() {
+fn comparing_huge_nested_types_takes_at_most_four_times_as_long_with_parameters() {
     let mut text = "t0 { a = f8  b = f8 }\n".to_owned();
     for level in 1..=24 {
         text += &format!("t{level} {{ a = t{0} b = t{0} }}\n", level - 1);

@@ -18,8 +18,8 @@ fn tree(text: &str) -> String {
     lines.filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
 }
 
-/// Returns the path, address and shape of all items for given values of parameters. An address that
-/// depends on the stream is shown as `?`.
+/// Returns the path, address and shape of each item for given values of parameters, and the end of
+/// the data. An address that depends on the stream is shown as `?`.
 fn addresses(text: &str, values: &[(&str, i64)]) -> Vec<String> {
     let layout = parse(text);
     let resolver = Resolver::new(&layout).rules(
@@ -287,7 +287,7 @@ fn free_names_of_a_typedef_are_bound_at_each_use() {
         .iter()
         .map(|binding| match *binding {
             dudley::layout::Binding::Param(id) => layout.subject_path(Subject::Param(id)),
-            dudley::layout::Binding::Free(_) => unreachable!("in a dict all is bound"),
+            dudley::layout::Binding::Free(_) => unreachable!("all names in a dict are bound"),
         })
         .collect();
     assert_eq!(names, ["/IMAX", "/JMAX"]);

@@ -156,14 +156,14 @@ fn types_whose_size_doubles_at_each_level_parse_without_exponential_work() {
 }
 
 #[test]
-fn a_type_with_many_free_names_cannot_exhaust_memory() {
+fn a_type_with_too_many_free_names_exceeds_the_limit() {
     let names: String =
         (0..300).fold(String::new(), |names, n| names + &format!(" m{n} = i1[n{n}]"));
     assert_eq!(errors(format!("t {{{names}}}")).first().code, Code::BeyondLimit);
 }
 
 #[test]
-fn using_types_with_many_free_names_takes_bounded_work() {
+fn using_a_type_with_many_free_names_many_times_parses_or_exceeds_the_limit() {
     let many = 4_000;
     let names =
         |text: &str| (0..250).map(|n| text.replace('#', &n.to_string())).collect::<String>();
@@ -183,7 +183,7 @@ fn using_types_with_many_free_names_takes_bounded_work() {
 }
 
 #[test]
-fn long_repetitive_layouts_cause_few_diagnostics() {
+fn errors_in_long_repetitive_layouts_have_messages_of_less_than_a_megabyte() {
     let many = 200_000;
     for text in [
         "..".repeat(1_000_000),

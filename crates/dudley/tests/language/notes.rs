@@ -110,7 +110,7 @@ fn text_in_cp1252_is_accepted_with_a_note() {
 }
 
 #[test]
-fn notes_about_addresses_can_also_be_silenced_or_denied() {
+fn notes_about_addresses_can_be_silenced_or_denied() {
     let layout = Layout::parse("a = f8[2]  b = i1 @5").unwrap();
     let resolver = Resolver::new(&layout);
     let lints = resolver.diagnose(&resolver.table().unwrap());

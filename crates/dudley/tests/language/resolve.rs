@@ -215,7 +215,7 @@ fn doubled(first: &str) -> Layout {
 }
 
 #[test]
-fn types_whose_size_doubles_resolve_quickly_even_if_sizes_depend_on_the_stream() {
+fn types_whose_size_doubles_at_each_level_resolve_or_fail_within_100_000_steps() {
     let limits = dudley::Limits::default().max_steps(100_000);
     let code = |resolver: Resolver<'_>| resolver.table().err().and_then(|error| error.code());
     let given = |values| Rules::new().limits(limits).values(values);
@@ -343,7 +343,7 @@ fn the_files_in_the_specification_have_the_documented_addresses() {
 }
 
 #[test]
-fn counts_and_lengths_that_exceed_the_stream_are_errors() {
+fn invalid_counts_and_compressed_lengths_in_a_stream_are_errors() {
     let of = |layout: &str, stream: &[u8]| {
         let layout = Layout::parse(layout).unwrap();
         let stream = stream.to_vec();
@@ -531,7 +531,7 @@ fn overlaps_unused_bytes_and_misalignment_are_reported() {
     assert_eq!(
         lints("a = f8 -> gzip  b = i1  c = i1  d = i1 @64  e = f8 -> gzip  f = i1"),
         [unknown("b"), unknown("f")],
-        "what is before `d` may be full of `a`"
+        "`a` may fill all bytes before `d`"
     );
 }
 

@@ -210,7 +210,7 @@ fn one_of_100000_arrays_is_found_with_few_reads() {
 }
 
 #[test]
-fn the_text_is_parsed_only_for_paths_that_the_compiled_layout_does_not_describe() {
+fn a_file_reads_the_same_with_a_compiled_layout_as_with_its_text() {
     let text = "< N : u1  x = u2[N]  p = { y = u1 }[2]  d/ l [u1, u1]  z = u1[2] -> gzip @100";
     let bytes = vec![1_u8, 0, 5, 0, 6, 7, 8, 9];
     let file = OpenOptions::new().compiled(open(text)).from_bytes(bytes.clone()).unwrap();
@@ -390,7 +390,7 @@ fn a_damaged_compiled_layout_causes_errors_but_no_panic() {
     assert_eq!(try_all(whole.clone()), 0);
     let mut errors = 0;
     for at in 0..whole.len() {
-        assert_eq!(try_all(whole[..at].to_vec()), 0, "a file that is cut is not opened");
+        assert_eq!(try_all(whole[..at].to_vec()), 0, "a truncated file must be rejected");
         for value in [0, 1, 0x7f, 0x80, 0xff] {
             let mut bytes = whole.clone();
             bytes[at] = value;

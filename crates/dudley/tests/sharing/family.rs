@@ -260,7 +260,7 @@ fn a_template_is_rejected_if_its_summary_does_not_determine_every_address() {
 }
 
 #[test]
-fn the_layout_of_a_file_of_summaries_parses_and_repeats_the_summary() {
+fn the_layout_of_a_file_of_summaries_has_the_single_item_summary() {
     for text in [
         TEMPLATE,
         "> {%8 N : i2  \"odd name\" = S1[8]  p = { a = u1  b = <f4[2] } }",
@@ -275,7 +275,7 @@ fn the_layout_of_a_file_of_summaries_parses_and_repeats_the_summary() {
 }
 
 #[test]
-fn a_truncated_file_of_summaries_is_an_error() {
+fn a_truncated_or_invalid_file_of_summaries_is_an_error() {
     let template = Template::parse("< { N : i4 } x = f8[N]").unwrap();
     let summary = |count: i64, records: &[i32]| {
         let mut bytes = count.to_le_bytes().to_vec();

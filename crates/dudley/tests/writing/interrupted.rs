@@ -93,7 +93,7 @@ fn seen(storage: &MemoryStorage) -> Vec<u8> {
 }
 
 #[test]
-fn a_process_killed_at_any_write_leaves_a_readable_file() {
+fn a_crash_or_failure_while_a_file_is_extended_leaves_the_old_or_the_new_file() {
     let (old, _) = example_a();
     for mode in [ExtendMode::Safe, ExtendMode::InPlace] {
         let change = |storage: &mut MemoryStorage| {
@@ -124,7 +124,11 @@ fn a_process_killed_at_any_write_leaves_a_readable_file() {
             for mut left in whole.crashes(count) {
                 let seen = check(&left);
                 journal::undo(&mut left).unwrap();
-                assert_eq!(left.file_bytes(), seen, "to undo leaves what readers saw");
+                assert_eq!(
+                    left.file_bytes(),
+                    seen,
+                    "undoing the change must leave the content that readers saw"
+                );
             }
         }
         for operation in 0..operations.len() as u64 {
@@ -146,7 +150,7 @@ fn a_process_killed_at_any_write_leaves_a_readable_file() {
                     // removed, so the new file remains.
                     let is_last = operation + 1 == operations.len() as u64;
                     let left = if is_last { &new } else { &old };
-                    assert_eq!(storage.file_bytes(), left, "a change that fails is undone");
+                    assert_eq!(storage.file_bytes(), left, "a change that fails must be undone");
                 }
             }
         }
@@ -155,7 +159,7 @@ fn a_process_killed_at_any_write_leaves_a_readable_file() {
 }
 
 #[test]
-fn a_process_killed_while_replacing_values_leaves_the_old_or_the_new_values() {
+fn a_crash_while_values_are_replaced_leaves_the_old_or_the_new_values() {
     let (old, _) = example_a();
     let file = File::from_bytes(old.clone(), None).unwrap();
     let patch = || file.patch("x", &[9.0, 8.0, 7.0]).unwrap();
@@ -184,7 +188,7 @@ fn a_process_killed_while_replacing_values_leaves_the_old_or_the_new_values() {
 }
 
 #[test]
-fn a_file_with_an_interrupted_change_reads_as_before_the_change_and_can_be_changed() {
+fn a_file_with_an_interrupted_change_reads_as_before_the_change_and_can_be_extended() {
     let (old, _) = example_a();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.bdud");

@@ -147,7 +147,7 @@ fn missing_values_of_structs_are_reported_by_instance_and_member() {
 }
 
 #[test]
-fn a_stored_parameter_without_a_value_is_reported_as_missing_unless_a_shape_needs_it() {
+fn a_stored_parameter_without_a_value_is_reported_as_missing_or_is_an_error_if_a_shape_needs_it() {
     let (_, report) =
         written(&options(Order::Little), "K : i4  a = u1", |w| w.put("a", &[1_u8])).unwrap();
     assert_eq!(report.missing, ["/K"]);
@@ -206,7 +206,7 @@ fn zeros(datatype: &str) -> Array<Bytes> {
 }
 
 #[test]
-fn putting_a_huge_number_of_empty_elements_is_fast() {
+fn a_huge_number_of_empty_elements_can_be_put() {
     let layout = "x = S1[1000000000000000000, 0]  y = { }[1000000000000000000]";
     let (_, report) = written(&options(Order::Little), layout, |_| Ok(())).unwrap();
     assert_eq!(report.missing, [""; 0]);
@@ -459,7 +459,7 @@ fn an_extension_may_contain_compressed_arrays_and_follow_ragged_data() {
 }
 
 #[test]
-fn data_extended_in_place_may_begin_in_unused_bytes_before_the_layout() {
+fn data_added_in_place_may_begin_in_unused_bytes_before_the_layout() {
     let (mut bytes, _) =
         written(&options(Order::Little), "a = u1", |w| w.put("a", &[1_u8])).unwrap();
     bytes.splice(17..17, [0xff; 7]);

@@ -103,8 +103,11 @@ fn a_stream_writes_numbers_directly_from_the_callers_memory_where_possible() {
     writer.put("a", &a).unwrap();
     writer.finish().unwrap();
     assert!(out.has_written(&a));
-    assert!(out.writes.contains(&(memory_of_b, 6)), "it was kept");
-    assert!(!out.writes.contains(&(memory_of_c, 1)), "it was borrowed, so a copy had to wait");
+    assert!(out.writes.contains(&(memory_of_b, 6)), "a vector must be written from its own memory");
+    assert!(
+        !out.writes.contains(&(memory_of_c, 1)),
+        "borrowed data that has to wait must be copied"
+    );
 }
 
 #[test]
@@ -120,7 +123,7 @@ fn a_second_put_replaces_data_that_has_not_been_written_to_a_stream_yet() {
 }
 
 #[test]
-fn large_numbers_in_the_other_byte_order_are_written_in_pieces() {
+fn a_large_array_whose_byte_order_changes_is_written_in_pieces() {
     let numbers: Vec<u32> = (0..1_000_000).collect();
     let swapped = if Order::native() == Order::Big { Order::Little } else { Order::Big };
     let mut out = Recorder::default();
