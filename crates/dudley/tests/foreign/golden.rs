@@ -112,8 +112,8 @@ mod hdf5 {
         assert_eq!(rows.read::<i32>().unwrap(), expected.read::<i32>().unwrap());
     }
 
-    /// Damages the nonzero bytes and some zeros of each file in turn, and truncates the file at many
-    /// offsets.
+    /// Damages the nonzero bytes and some zeros of each file in turn, and truncates the file at
+    /// many offsets.
     #[test]
     fn damaged_files_do_not_cause_a_panic() {
         for name in ["earliest.h5", "latest.h5"] {
