@@ -375,7 +375,7 @@ fn diff_treats_a_converted_copy_as_equal_unless_all_is_set() {
 }
 
 #[test]
-fn overlong_tags_are_rejected() {
+fn overlong_tag_prefixes_and_too_many_long_tags_are_rejected() {
     let folder = Folder::new();
     let prefix = "x".repeat(100_000);
     let head = format!("#ASDF 1.0.0\n%YAML 1.1\n%TAG !x! tag:{prefix}\n---\n");
@@ -394,7 +394,7 @@ fn overlong_tags_are_rejected() {
 }
 
 #[test]
-fn an_array_that_repeats_elements_endlessly_is_printed_only_in_parts() {
+fn an_array_that_repeats_an_element_too_often_can_only_be_printed_in_parts() {
     let folder = Folder::new();
     let tree = "a: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, \
                 shape: [1000000000000], strides: [0]}\n";
@@ -410,8 +410,8 @@ fn an_array_that_repeats_elements_endlessly_is_printed_only_in_parts() {
 
 // Output for human readers
 
-/// Returns a file that resembles the files of telescopes: it has many software and history entries,
-/// and a deep tree.
+/// Returns a folder with `a.asdf`, which resembles the files of telescopes: it has many software
+/// entries, a history entry, and a large tree.
 fn observation() -> Folder {
     let software = "!core/software-1.0.0 {name: asdf, version: 6.0.0}";
     let extension = format!(
@@ -627,7 +627,8 @@ fn a_file_may_refer_to_more_external_files_than_are_kept_open() {
     assert_eq!(status(&few), 1, "{}", stderr(&few));
 }
 
-/// Returns a file with an astropy table: a column, a quantity, a masked column, and coordinates.
+/// Returns a folder with `a.asdf`, which contains an astropy table: a column, a quantity, a masked
+/// column, and coordinates.
 fn table() -> Folder {
     tree_file(
         "t: !<tag:astropy.org:astropy/table/table-1.1.0>\n  colnames: [ra, flux, id, sky]\n  columns:\n  \

@@ -194,7 +194,7 @@ fn a_dry_run_of_an_edit_changes_nothing_but_prints_the_usual_report() {
 }
 
 #[test]
-fn editing_in_place_changes_the_file_itself() {
+fn editing_in_place_keeps_the_blocks_and_fails_if_the_tree_does_not_fit() {
     let folder = folder();
     folder.done(&["asdf", "convert", "a.asdf", "-o", "b.asdf", "--pad-tree", "16384"]);
     let before = folder.read("b.asdf");
@@ -251,7 +251,7 @@ fn an_invalid_edit_fails_and_changes_nothing() {
 #[test]
 fn a_lock_that_is_not_released_is_reported_with_the_process_that_holds_it() {
     let folder = folder();
-    // An editor that keeps running makes the command hold the lock.
+    // The command holds the lock until its editor ends.
     let mut holder = folder
         .command(&["asdf", "edit", "a.asdf"])
         .env("EDITOR", "touch started; sleep 14; true")
@@ -369,7 +369,7 @@ fn invalid_edited_text_can_be_edited_again_or_discarded_or_kept() {
 }
 
 #[test]
-fn edit_can_repair_a_tree_that_no_other_command_can_change() {
+fn edit_can_repair_an_invalid_tree_that_set_cannot_change() {
     let folder = Folder::new();
     folder.write("a.asdf", "#ASDF 1.0.0\n%YAML 1.1\n---\na: [1\n...\n");
     let output = folder.run(&["asdf", "set", "a.asdf", "/a", "1"]);

@@ -64,7 +64,7 @@ fn new_creates_a_file_from_a_tree_and_arrays() {
     let tree = json_of(&folder.done(&["asdf", "tree", "a.asdf", "--json"]));
     assert_eq!(tree["meta"]["when"], "2026-11-20T23:24:27+00:00");
     assert_eq!(tree["z"], json!({"$complex": [1.0, 2.0]}));
-    // An integer of more than 64 bits is copied as a node of the tree.
+    // An integer of more than 64 bits is written as a mapping that contains its digits.
     assert_eq!(
         stdout(&folder.done(&["asdf", "get", "a.asdf", "/big/string"])),
         "18446744073709551616\n"

@@ -363,7 +363,7 @@ fn an_existing_array_output_is_replaced_only_with_force() {
 }
 
 #[test]
-fn get_without_a_pointer_prints_the_tree() {
+fn get_without_a_pointer_prints_the_root() {
     let whole = stdout(&on(&["get", "--json"], "tree", &[]));
     assert_eq!(stdout(&on(&["get", "--json"], "tree", &[""])), whole);
 }

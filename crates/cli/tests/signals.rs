@@ -1,4 +1,4 @@
-//! Tests that commands that are ended by a signal leave no files behind, and that their exit status
+//! Tests that a command ended by a signal leaves no incomplete files, and that its exit status
 //! states the signal.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
@@ -55,7 +55,7 @@ fn send(signal: i32, child: &Child) {
 }
 
 #[test]
-fn interrupted_commands_leave_no_files() {
+fn an_interrupted_pack_command_leaves_no_new_file() {
     for signal in [HUP, INT, TERM, KILL] {
         for name in ["new", "old"] {
             let folder = Folder::new();

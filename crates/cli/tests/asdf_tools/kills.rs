@@ -116,8 +116,7 @@ fn killing_explode_while_it_replaces_a_file_leaves_the_old_or_the_new_file() {
         let found = values("out.asdf");
         assert!(found == old || found == new, "{found:?}");
         *if found == new { &mut new_ones } else { &mut old_ones } += 1;
-        // Explode again: this replaces the block files of the killed run, and removes the block
-        // files of the old tree.
+        // Explode `b.asdf` again. This replaces or removes the block files of the killed run.
         folder.done(&["asdf", "explode", "b.asdf", "-qfo", "out.asdf"]);
         let blocks = names(&folder).into_iter().filter(|name| name.starts_with("out0"));
         assert!(blocks.count() <= 4);

@@ -81,7 +81,7 @@ fn a_repair_with_losses_lists_the_losses_and_exits_with_status_1() {
     assert_eq!(status(&folder.run(&["asdf", "repair", "missing.asdf", "-o", "c.asdf"])), 2);
 }
 
-/// Returns a folder with a valid and an invalid file.
+/// Returns a folder with a valid and an invalid file, and the path of the schemas.
 fn observations() -> (Folder, String) {
     let folder = Folder::new();
     for (name, exposure) in [("good", "5"), ("bad", "long")] {

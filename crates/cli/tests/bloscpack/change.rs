@@ -186,7 +186,7 @@ fn killed_append() -> Folder {
 
 #[test]
 #[cfg(unix)]
-fn a_killed_append_is_rolled_back() {
+fn recover_rolls_back_a_killed_append() {
     let folder = killed_append();
     let output = folder.run(&["verify", "a.blp"]);
     assert_eq!(status(&output), 1);

@@ -143,7 +143,7 @@ fn the_status_of_verify_distinguishes_intact_damaged_and_missing_files() {
 }
 
 #[test]
-fn an_array_with_too_many_elements_of_size_0_is_not_printed() {
+fn an_array_with_too_many_empty_rows_is_not_printed() {
     let folder = Folder::new();
     let file = npy_header("<i4", &[1 << 40, 0]);
     folder.write("a.npy", &file);
@@ -156,7 +156,7 @@ fn an_array_with_too_many_elements_of_size_0_is_not_printed() {
 }
 
 #[test]
-fn unreadable_paths_are_reported_by_name() {
+fn unreadable_paths_cause_status_2_and_a_single_message() {
     let folder = packed();
     for arguments in [
         &["bloscpack", "pack", "missing"][..],

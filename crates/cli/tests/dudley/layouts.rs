@@ -55,7 +55,7 @@ fn notes_can_be_silenced_but_errors_cannot() {
 }
 
 #[test]
-fn check_reports_constant_addresses() {
+fn check_reports_problems_with_constant_addresses() {
     let folder = Folder::new();
     folder.write("a.dud", "a = f8[2]  b = i1 @5\n");
     let output = folder.run(&["dudley", "check", "a.dud"]);
@@ -70,7 +70,7 @@ fn check_reports_constant_addresses() {
 }
 
 #[test]
-fn binary_and_missing_files_are_distinguished() {
+fn check_exits_with_status_1_for_a_binary_file_and_2_for_a_missing_file() {
     let folder = Folder::new();
     folder.write("a.bd", b"\x8d<BD\r\n\x1a\n\0\0\0\0\0\0\0\0");
     let output = folder.run(&["dudley", "check", "a.bd"]);

@@ -153,8 +153,8 @@ fn gc_removes_blobs_that_no_archive_refers_to() {
         json_of(&folder.done(&["flux", "gc", "--json", "--store", "blobs", "a.json", "b.json"]));
     assert_eq!(value["removed"].as_array().unwrap().len(), 1);
     folder.done(&["flux", "verify", "b.json", "--store", "blobs"]);
-    // If only an archive without blobs is given, `gc` removes all blobs. The other archive then
-    // lacks its blob.
+    // If only an archive without blobs is given, `gc` removes all blobs. The blob of `b.json` is
+    // then missing.
     folder.done(&["flux", "gc", "-q", "--store", "blobs", "a.json"]);
     let output = folder.run(&["flux", "gc", "--store", "blobs", "b.json"]);
     assert_eq!(status(&output), 1);
@@ -207,7 +207,7 @@ fn commands_use_the_last_of_several_entries_with_the_same_path() {
 }
 
 #[test]
-fn commands_that_rewrite_the_same_archive_run_one_at_a_time() {
+fn commands_that_rewrite_a_locked_archive_are_rejected() {
     let folder = archived();
     let lock = FileLock::acquire(folder.path("a.json")).unwrap();
     let before = folder.read("a.json");
@@ -232,7 +232,7 @@ fn commands_that_rewrite_the_same_archive_run_one_at_a_time() {
 }
 
 #[test]
-fn concurrent_appends_to_an_archive_are_kept_if_they_succeed() {
+fn exactly_the_successful_concurrent_appends_are_kept() {
     let folder = Folder::new();
     for name in ["x", "y"] {
         folder.write(name, bytes(200_000));
@@ -252,7 +252,7 @@ fn concurrent_appends_to_an_archive_are_kept_if_they_succeed() {
 }
 
 #[test]
-fn concurrent_creations_of_an_archive_lose_no_files_if_they_succeed() {
+fn exactly_the_files_of_successful_concurrent_creations_are_kept() {
     let folder = Folder::new();
     for name in ["x", "y"] {
         folder.write(name, bytes(200_000));

@@ -141,7 +141,7 @@ fn several_processes_can_extract_into_one_tree() {
 }
 
 #[test]
-fn altered_blobs_are_never_extracted() {
+fn altered_or_missing_blobs_are_never_extracted() {
     let folder = stored();
     folder.write("other", bytes(6000));
     folder.done(&["flux", "create", "-q", "-o", "c.json", "--store", "blobs", "other"]);

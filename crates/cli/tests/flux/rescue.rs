@@ -68,7 +68,7 @@ fn rescue_lists_and_extracts_the_archives_and_jobs_of_a_broker() {
     assert_eq!(folder.read(&format!("out/job-{job}/script")), b"#!/bin/sh\n");
     assert_eq!(folder.names(), ["out", "state"]);
 
-    // Other commands can read the same archive.
+    // The commands that read archives can read the archives in a state directory.
     let listed = folder.done(&["flux", "list", "--statedir", "state", "-n", "main", "d/*"]);
     assert_eq!(stdout(&listed), "d/big\n");
     let listed = folder.done(&["flux", "list", "-l", "--statedir", "state", "--job", &job]);
@@ -319,7 +319,7 @@ fn put_stores_an_archive_and_its_blobs_in_a_flux_instance() {
     let output = put(&["b.json", "--store", "blobs", "--flux", "no-such-flux"]);
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).starts_with("scibin: no-such-flux: "), "{}", stderr(&output));
-    // Test an instance that uses another hash.
+    // Test an instance whose hash type differs from that of the archive.
     folder.write("bin/flux", FLUX.replace("sha1-", "sha256-"));
     let output = put(&["b.json", "--store", "blobs", "-n", "hash"]);
     assert_eq!(status(&output), 2);
