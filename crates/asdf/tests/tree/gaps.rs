@@ -179,7 +179,7 @@ fn a_scalar_may_end_at_the_end_of_the_text_without_an_end_marker() {
 }
 
 #[test]
-fn each_node_keeps_its_style() {
+fn each_node_reports_its_style() {
     let document =
         parse("a: x\nb: 'x'\nc: \"x\"\nd: |\n  x\ne: >\n  x\nf: [x]\ng:\n- x\nh: {x: 1}\n");
     let style = |key: &str| document.root().get(key).unwrap().style();

@@ -1,4 +1,4 @@
-//! Copies of a file keep the text of its tree, except for nodes that differ.
+//! A copy of a file keeps the text of the tree, except for the nodes that were changed.
 
 use std::io::Cursor;
 
