@@ -1,4 +1,4 @@
-//! Data survives compression and decompression, and invalid input only causes errors.
+//! Compressed data decodes to the original data, and invalid input causes no panic.
 
 #![cfg(feature = "blosc")]
 #![allow(clippy::cast_possible_truncation, reason = "small numbers, or their low byte")]

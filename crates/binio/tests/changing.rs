@@ -106,7 +106,7 @@ fn seen(storage: &MemoryStorage) -> Vec<u8> {
 }
 
 /// Checks that a reader sees the old or the new content, and that undoing the change leaves the
-/// same content.
+/// content that the reader saw.
 fn check(case: &Case, mut left: MemoryStorage) {
     let new = case.changed();
     let before = seen(&left);
@@ -222,7 +222,7 @@ fn a_journal_of_another_file_is_not_applied() {
         assert_eq!((storage.file_bytes(), storage.journal_bytes()), (&other[..], Some(journal)));
         assert!(Journaled::new(other, journal.to_vec()).unwrap().is_none());
     }
-    // The journal does belong to a file in which either nothing or everything has changed.
+    // The journal is applied to the old file and to the completely changed file.
     for file in [&case.old, &case.changed()] {
         let mut storage = MemoryStorage::with_journal(file, journal);
         assert!(journal::undo(&mut storage).unwrap());

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use binio::source::{ReadLog, Stream, suite};
 use binio::{Bytes, FileSource, ReadAt, Span};
 
-/// Returns content without a short period, because repeated bytes would hide wrong offsets.
+/// Returns content that does not repeat after a few bytes, because repetition would hide wrong
+/// offsets.
 fn content(len: usize) -> Vec<u8> {
     let mut state = 1_u32;
     let mut next = || {
