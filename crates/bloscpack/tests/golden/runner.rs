@@ -60,7 +60,7 @@ fn check(path: &Path, ours: &Value) -> Result<(), String> {
         if ours["unpack"] == json!(["good"]) {
             let data = file.read_all().map_err(text)?;
             every_way_gives(&file, &data).map_err(text)??;
-            // Appending uses the compressor of the file, for which the C library may be needed.
+            // Appending uses the compressor of the file, which may need the C library.
             if cfg!(feature = "c-blosc") {
                 every_rewrite_gives(&file, &data).map_err(text)??;
             }

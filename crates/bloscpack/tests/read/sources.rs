@@ -127,7 +127,7 @@ fn a_failure_to_write_is_an_output_error() {
         assert!(matches!(error.kind(), ErrorKind::Output(_)), "{error}");
         assert!(error.io_error().is_some() && !error.is_bad_data());
     }
-    // The input is missing, not the output.
+    // If the input is missing, the error is not an output error.
     let error = bloscpack::pack_file(&missing, &path, &super::options(1000), None).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Io(_)), "{error}");
 }
