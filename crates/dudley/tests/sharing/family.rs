@@ -82,7 +82,7 @@ fn an_array_is_located_for_given_values_without_a_file() {
 fn a_location_is_the_same_when_it_is_requested_again() {
     let template =
         Template::parse("{ N : i8 }  x = { a = i1  b = f4[2] }[N]  t = S1[N, 3]").unwrap();
-    // Request more paths than the template caches.
+    // Request more paths than the template can cache.
     let paths: Vec<String> = (0..600)
         .map(|n| format!("/x[{n}].b"))
         .chain(["/t", "/x", "/x.b", "/N", "/x/b"].map(String::from))
