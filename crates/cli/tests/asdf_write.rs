@@ -432,7 +432,7 @@ fn scalars() -> String {
 }
 
 #[test]
-fn writing_commands_keep_unrelated_scalars_unchanged() {
+fn scalars_that_a_command_does_not_change_keep_their_kind_tag_and_text() {
     let folder = folder();
     let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
     folder.write("s.asdf", format!("{head}--- !core/asdf-1.1.0\n{}...\n", scalars()));

@@ -38,7 +38,8 @@ fn seen(mut command: Command, during: impl FnOnce(&mut Child)) -> String {
     command.stdin(Stdio::null());
     command.stdout(program.try_clone().unwrap()).stderr(program);
     let mut child = command.spawn().unwrap();
-    // Also close the copies in the command, because reading ends only when all copies are closed.
+    // Close the program's end in `command`, because reading ends only when all copies of this end
+    // are closed.
     drop(command);
     let reader = thread::spawn(move || {
         let (mut seen, mut buffer) = (Vec::new(), [0; 4096]);
