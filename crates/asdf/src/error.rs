@@ -419,7 +419,7 @@ pub enum ReferenceError {
     #[error("cycle: {}", .0.join(" -> "))]
     Cycle(Vec<String>),
     /// The chain of references is longer than the limit allows.
-    #[error("the chain of references is longer than {0}")]
+    #[error("the chain has more than {0} references")]
     TooDeep(u32),
     /// The policy for external files does not allow opening the file, or files cannot be opened on this
     /// platform.

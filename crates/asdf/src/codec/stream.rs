@@ -154,7 +154,7 @@ impl<'a> Streams<'a> {
         if !self.format.begins(&prefix) {
             return Err(progress.short().into());
         }
-        let message = "a second stream in the block".to_owned();
+        let message = "the block contains a second stream".to_owned();
         progress.note(Code::SecondStream, at, message);
         let stream = self.format.open(&prefix, Input::new(self.stored, at));
         self.stream = stream.map_err(|failure| failure.moved_by(at))?;

@@ -557,7 +557,8 @@ impl<'a> YamlNode<'a> {
         self.error(match self.tag() {
             Some(tag) => format!("{what} does not fit the tag `{tag}`"),
             None => format!(
-                "{what} has too many decimal digits: at most 4300 are supported in this notation"
+                "{what} is too large: an integer in a base other than ten may have at most 4300 \
+                 decimal digits"
             ),
         })
     }

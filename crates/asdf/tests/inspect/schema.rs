@@ -157,7 +157,7 @@ fn violations_of_length_limits_and_of_item_schemas_are_reported() {
         "pair: [1, b, 2]",
         "/pair",
         "/properties/pair/additionalItems",
-        "3 items, but at most 2 are allowed",
+        "3 items, expected at most 2",
     );
     one("cards: {}", "/cards", "/properties/cards/minProperties", "0 keys, expected at least 1");
     one(

@@ -60,7 +60,7 @@ impl Declared {
 
 fn of_datatype(found: &Datatype, wanted: YamlNode<'_>, is_exact: bool) -> Option<String> {
     let Ok(wanted) = parse_datatype(wanted) else {
-        return Some("the schema names an unknown datatype".to_owned());
+        return Some("the schema contains an invalid datatype".to_owned());
     };
     let (names, fits) = match (found.as_record(), wanted.as_record()) {
         (None, None) => {

@@ -461,7 +461,7 @@ impl<'s> Checker<'s> {
         let (Some(items), Type::Array) = (items, scalars::type_of(node)) else { return Ok(true) };
         if value.as_bool() == Some(false) && node.len() > items.len() {
             let found = scalars::number_of(node.len(), "item");
-            let message = format!("{found}, but at most {} are allowed", items.len());
+            let message = format!("{found}, expected at most {}", items.len());
             return self.fail(Code::SchemaMismatch, node, schema, "additionalItems", message);
         }
         let mut is_valid = true;

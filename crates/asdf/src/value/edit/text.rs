@@ -261,7 +261,7 @@ impl TreeText {
         let target = Target::find_existing(self.document.root(), pointer)?;
         let container = target.container;
         let Place::Entries(indexes) = target.place else {
-            return Err(fail(pointer, "an item of a list has no key"));
+            return Err(fail(pointer, "a list item cannot be renamed, because it has no key"));
         };
         let [index] = indexes[..] else {
             return Err(fail(
