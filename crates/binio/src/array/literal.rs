@@ -268,7 +268,7 @@ impl Parser<'_> {
         let is_prefix =
             matches!(self.rest().as_bytes(), [b'u' | b'U' | b'b' | b'B', b'\'' | b'"', ..]);
         if !is_prefix {
-            return Err(self.expected("a list, tuple, string or integer"));
+            return Err(self.expected("a Python literal, such as a list, string or integer"));
         }
         let is_bytes = matches!(self.take(), Some('b' | 'B'));
         self.string(is_bytes).map(Literal::Text)
@@ -443,7 +443,8 @@ mod tests {
     fn errors_contain_the_offset_of_the_unexpected_character() {
         assert_eq!(
             fails("[1, x]"),
-            "expected a list, tuple, string or integer, found 'x' at byte 4 of the text"
+            "expected a Python literal, such as a list, string or integer, found 'x' at byte 4 of \
+             the text"
         );
         assert_eq!(fails("[1"), "expected a comma or ']', found the end at byte 2 of the text");
         assert_eq!(fails("1 é"), "expected the end, found 'é' at byte 2 of the text");

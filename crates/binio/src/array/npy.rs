@@ -146,7 +146,9 @@ impl Header {
             _ => return Err(invalid("expected True or False for \"fortran_order\"".into())),
         };
         let shape = key("shape")?.counts().ok_or_else(|| {
-            ElementsError::Shape("expected a tuple of counts in the header of the .npy file".into())
+            ElementsError::Shape(
+                "expected a tuple of non-negative integers in the header of the .npy file".into(),
+            )
         })?;
         if entries.len() != 3 {
             return Err(invalid(format!(

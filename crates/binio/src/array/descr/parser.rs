@@ -188,7 +188,7 @@ impl Parser {
         let shape = shape.map_or(Some(Vec::new()), field_shape).ok_or_else(|| {
             let name = shortened(name);
             invalid(format!(
-                "field {name}: expected a shape of at most {MAX_DIMENSIONS} counts below 2^31"
+                "field {name}: expected a shape of at most {MAX_DIMENSIONS} dimensions, each below 2^31"
             ))
         })?;
         let size = byte_size(&shape, itemsize).filter(|&size| size <= MAX_ITEMSIZE);
