@@ -152,7 +152,7 @@ pub enum ErrorKind {
     /// The version of the file does not support the operation.
     #[error("{what} in version {version}")]
     NotInVersion {
-        /// The restriction of the version, such as `no metadata`.
+        /// The restriction of the version, such as `metadata is not supported`.
         what: &'static str,
         /// The number of the version; 0 for files without a version byte.
         version: u8,

@@ -169,7 +169,7 @@ impl ArrayInfo {
             format!("{} {:?} in order {}", info.datatype(), info.shape(), info.order().name())
         };
         let (found, expected) = (describe(rows), describe(self));
-        Err(bad_shape(format!("found {found}, but expected rows of {expected}")))
+        Err(bad_shape(format!("found {found}, expected rows of {expected}")))
     }
 }
 
@@ -291,7 +291,7 @@ mod tests {
         assert!(single.check_rows(&single).is_err());
         assert_eq!(
             list.check_rows(&matrix).unwrap_err().to_string(),
-            "shape: found <i2 [10, 3] in order C, but expected rows of <i2 [10] in order C"
+            "shape: found <i2 [10, 3] in order C, expected rows of <i2 [10] in order C"
         );
     }
 

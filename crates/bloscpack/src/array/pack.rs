@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn packing_an_array_fails_in_version_2_or_if_data_is_missing() {
         let v2 = packed(&info("<i2", &[3]), &WriteOptions::new().version(Version::V2));
-        assert_eq!(v2.unwrap_err().to_string(), "no metadata in version 2");
+        assert_eq!(v2.unwrap_err().to_string(), "metadata is not supported in version 2");
         let sink = Cursor::new(vec![]);
         let short = pack_array(&info("<i2", &[3]), &[0; 5], sink, &WriteOptions::new(), None);
         assert!(matches!(short.unwrap_err().kind(), ErrorKind::ShapeMismatch(_)));

@@ -291,7 +291,11 @@ impl Header {
             if strict {
                 return Err(Error::header("nchunks", 16, "0, expected 1 or more, or -1"));
             }
-            diagnostics.push(diagnostic::at(Code::NoChunks, 16, "no chunks"));
+            diagnostics.push(diagnostic::at(
+                Code::NoChunks,
+                16,
+                "the header states that there are no chunks",
+            ));
         }
         if let (Some(chunk_size), Some(last_chunk)) = (self.chunk_size, self.last_chunk) {
             if last_chunk > chunk_size {
@@ -314,7 +318,8 @@ impl Header {
                 return Err(Error::header("max_app_chunks", 24, message));
             }
             let chunks = binio::diagnostic::count(room, "chunk");
-            let message = format!("space for {chunks}, but there is no table of offsets");
+            let message =
+                format!("the header states space for {chunks}, but there is no table of offsets");
             diagnostics.push(diagnostic::at(Code::SpareWithoutOffsets, 24, message));
             self.max_app_chunks = 0;
         }
@@ -343,7 +348,7 @@ impl Header {
         };
         let (is_v3, mut out) = (version == Version::V3, [0; LEN]);
         if !is_v3 && (self.metadata || self.max_app_chunks != 0) {
-            let what = "no metadata and no space for appending";
+            let what = "metadata and space for appending are not supported";
             return Err(ErrorKind::NotInVersion { what, version: version.number() }.into());
         }
         out[..4].copy_from_slice(MAGIC);

@@ -113,7 +113,7 @@ impl ChunkSource<'_> {
             // more, because later chunks may be longer.
             if room.read.len() < len {
                 room.read = Vec::new();
-                room.read = zeroed("chunk", (len + len / 4) as u64)?;
+                room.read = zeroed("a chunk", (len + len / 4) as u64)?;
                 prefer_huge_pages(&mut room.read);
             }
             let bytes = &mut room.read[..len];
@@ -186,7 +186,7 @@ pub(crate) fn zeroed<T: bytemuck::Zeroable>(what: &'static str, count: u64) -> R
     let zeroed = usize::try_from(count).map(bytemuck::allocation::try_zeroed_vec);
     let Ok(Ok(zeroed)) = zeroed else {
         let len = count.saturating_mul(size_of::<T>() as u64);
-        let message = format!("{what}: no memory for {}", diagnostic::count(len, "byte"));
+        let message = format!("cannot allocate {} for {what}", diagnostic::count(len, "byte"));
         return Err(io::Error::new(io::ErrorKind::OutOfMemory, message).into());
     };
     Ok(zeroed)

@@ -54,7 +54,7 @@ impl Filling {
         match self.expected {
             Some(expected) if !is_right(len, expected) => {
                 let expected = count(expected, "byte");
-                let message = format!("{expected} expected, but {len} written");
+                let message = format!("expected {expected}, found {len}");
                 Err(ErrorKind::InvalidOption { option: "len", message }.into())
             }
             _ => Ok(()),

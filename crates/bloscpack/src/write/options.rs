@@ -119,15 +119,17 @@ impl WriteOptions {
         let not_here =
             |what| Error::new(ErrorKind::NotInVersion { what, version: version.number() });
         match version {
-            Version::V2 if self.metadata.is_some() => return Err(not_here("no metadata")),
+            Version::V2 if self.metadata.is_some() => {
+                return Err(not_here("metadata is not supported"));
+            }
             Version::V2 if self.max_app_chunks.is_some_and(|room| room > 0) => {
-                return Err(not_here("no space for appending"));
+                return Err(not_here("space for appending is not supported"));
             }
             Version::V2 | Version::V3 => {}
             _ => return Err(not_here("writing is not supported")),
         }
         if !self.offsets && self.max_app_chunks.is_some_and(|room| room > 0) {
-            let message = "spare offsets are impossible without a table of offsets".to_owned();
+            let message = "spare offsets require a table of offsets".to_owned();
             return Err(ErrorKind::InvalidOption { option: "max_app_chunks", message }.into());
         }
         self.chunk_size.bytes()?;
@@ -217,8 +219,8 @@ mod tests {
             0
         );
         for (options, message) in [
-            (v2.clone().metadata(&json!({})), "no metadata in version 2"),
-            (v2.clone().max_app_chunks(1), "no space for appending in version 2"),
+            (v2.clone().metadata(&json!({})), "metadata is not supported in version 2"),
+            (v2.clone().max_app_chunks(1), "space for appending is not supported in version 2"),
             (v2.version(Version::V1), "writing is not supported in version 1"),
         ] {
             assert_eq!(rejected(&options).to_string(), message);

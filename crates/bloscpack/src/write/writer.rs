@@ -147,7 +147,7 @@ impl<W: Write + Seek> Output<W> {
     fn header_of_many(&self) -> Result<Header> {
         let options = &self.options;
         if options.version != Version::V3 {
-            let what = "no offsets for data of unknown length";
+            let what = "a table of offsets for data of unknown length is not supported";
             return Err(ErrorKind::NotInVersion { what, version: options.version.number() }.into());
         }
         let nchunks = self.lens.len() as u64;
@@ -257,8 +257,8 @@ mod tests {
         let mut writer = Writer::with_len(sink(), &options(), 10).unwrap();
         writer.write_all(&[1; 9]).unwrap();
         let error = Error::from(writer.write_all(&[1; 2]).unwrap_err());
-        assert_eq!(error.to_string(), "len: 10 bytes expected, but 11 written");
+        assert_eq!(error.to_string(), "len: expected 10 bytes, found 11");
         let error = writer.finish().unwrap_err();
-        assert_eq!(error.to_string(), "len: 10 bytes expected, but 9 written");
+        assert_eq!(error.to_string(), "len: expected 10 bytes, found 9");
     }
 }

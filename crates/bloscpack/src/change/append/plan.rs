@@ -159,7 +159,7 @@ fn chunk_size_of(reader: &Reader) -> Result<u32> {
     for (index, chunk) in reader.chunks().iter().enumerate() {
         if chunk.nbytes > size || (chunk.nbytes < size && !is_last(index)) {
             let found = count(chunk.nbytes, "byte");
-            let message = format!("chunk {index} has {found}, but expected {size}");
+            let message = format!("chunk {index} has {found}, expected {size}");
             return Err(Error::new(ErrorKind::SizeMismatch { message }).at(chunk.offset));
         }
     }
@@ -218,7 +218,7 @@ fn other_section(
     let version = reader.header().version;
     if version != Version::V3 {
         let version = version.number();
-        return Err(ErrorKind::NotInVersion { what: "no metadata", version }.into());
+        return Err(ErrorKind::NotInVersion { what: "metadata is not supported", version }.into());
     }
     if options.axis0 {
         let message =

@@ -354,7 +354,7 @@ fn new_metadata_too_long_for_its_section_is_rejected_unless_the_section_may_grow
         let packing = packing().version(Version::V2);
         let folder = Folder::with(&pack_to_vec(&data(2500), &packing).unwrap());
         let error = append_with(&folder, &[0; 10], &options.grow(true), &long).unwrap_err();
-        assert_eq!(error.to_string(), "no metadata in version 2");
+        assert_eq!(error.to_string(), "metadata is not supported in version 2");
     }
 }
 
