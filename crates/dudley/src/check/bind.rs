@@ -102,7 +102,7 @@ impl Checker<'_> {
         }
         if self.layout.bindings.len() > self.report.options.limits.max_bindings as usize {
             self.report.error(|| {
-                let message = "the uses of types bind too many free names in total";
+                let message = "the uses of types need too many parameters in total";
                 Diagnostic::new(Code::BeyondLimit, span, message)
             });
             self.cursor.stop();

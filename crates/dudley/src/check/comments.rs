@@ -111,7 +111,7 @@ impl Checker<'_> {
                 Diagnostic::new(Code::AttributeComment, span, message)
                     .label("ignored from here to the end of the line")
                     .help(
-                        "an attribute is `name=value`; the value is a number, a quoted text, or a list `[..]` of either",
+                        "an attribute is `name=value`; the value is a number, a quoted string, or a list `[..]` of either",
                     )
             });
         }

@@ -28,7 +28,7 @@ binio::codes! {
         ExpectedDatatype = "E014": Error;
         /// expected the name of a filter
         ExpectedFilterName = "E015": Error;
-        /// expected a number or a quoted text as a filter argument
+        /// expected a number or a quoted string as a filter argument
         BadFilterArgument = "E016": Error;
         /// a suffix followed by a number
         BinarySuffix = "E017": Error;

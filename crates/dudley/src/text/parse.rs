@@ -606,7 +606,7 @@ impl Parser<'_> {
         }
         let sign = self.sign()?;
         if !matches!(self.kind(), TokenKind::Integer | TokenKind::Float) {
-            return Err(self.expected(Code::BadFilterArgument, "a number or a quoted text"));
+            return Err(self.expected(Code::BadFilterArgument, "a number or a quoted string"));
         }
         let number = self.bump();
         if number.kind == TokenKind::Integer {
