@@ -65,7 +65,7 @@ impl fmt::Display for Change {
         match self {
             Self::Added => f.write_str("added"),
             Self::Removed => f.write_str("removed"),
-            Self::OtherType => f.write_str("type: an archive cannot contain the new type"),
+            Self::OtherType => f.write_str("type: the new type cannot be archived"),
             Self::Type(from, to) => write!(f, "type: {from}, {to}"),
             Self::Permissions(from, to) => write!(f, "permissions: 0{from:o}, 0{to:o}"),
             Self::Mtime(from, to) => write!(f, "mtime: {}, {}", time(from), time(to)),
