@@ -52,17 +52,17 @@ const HEADINGS: &[(&str, &[&str])] = &[
 const EXIT_STATUS: &[&str] = &[
     "0  success",
     "1  the data is bad, a check failed, or a comparison found differences",
-    "2  error: a file cannot be opened or written, or an option is invalid",
+    "2  error: a file cannot be opened or written, or the arguments are invalid",
 ];
 
 const EXIT_STATUS_OF_DIFF: &[&str] = &[
     "0  nothing differs",
     "1  something differs",
-    "2  error: a file cannot be read, or an option is invalid",
+    "2  error: a file cannot be read, or the arguments are invalid",
 ];
 
 /// The exit statuses of `blpk`, which are the same as in the original program.
-const EXIT_STATUS_OF_BLPK: &[&str] = &["0  success", "1  error", "2  an option is invalid"];
+const EXIT_STATUS_OF_BLPK: &[&str] = &["0  success", "1  error", "2  the arguments are invalid"];
 
 /// Returns the definition of the command line, with the headings and sections that this module
 /// adds.

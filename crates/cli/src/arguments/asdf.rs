@@ -100,7 +100,8 @@ pub(crate) enum AsdfCommand {
         "scibin asdf set science.asdf /meta/target '{name: M31}' -o new.asdf",
     ]))]
     Set(Set),
-    /// Remove an entry or item from the tree and, without --in-place, the blocks that only it uses
+    /// Remove an entry or item from the tree. Without --in-place, also remove its blocks, unless other
+    /// arrays use them
     #[command(after_long_help = examples(&[
         "scibin asdf rm science.asdf /meta/draft",
         "scibin asdf rm science.asdf /list/0",

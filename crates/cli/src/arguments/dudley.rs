@@ -85,8 +85,8 @@ pub(crate) enum DudleyCommand {
         "scibin dudley index run.dud -o run.dudx",
     ]))]
     Index(Index),
-    /// Print the location of an array in each of several files with the same layout, from summaries
-    /// or from the files themselves
+    /// Print the location of an array in several files with the same layout, using summaries or the
+    /// files themselves
     #[command(after_long_help = examples(&[
         "scibin dudley locate run.dud /te --summary all.bd",
         "scibin dudley locate run.dud /te run_*.bd --json",
@@ -147,7 +147,7 @@ pub(crate) struct Judging {
     /// Silence a warning or note, such as L-leading-zeros; "notes" means all notes
     #[arg(long, value_name = "CODE")]
     pub(crate) allow: Vec<String>,
-    /// Report a warning or note as an error, such as W002; "notes" means all notes
+    /// Report a warning or note, such as W002, as an error; "notes" means all notes
     #[arg(long, value_name = "CODE")]
     pub(crate) deny: Vec<String>,
 }

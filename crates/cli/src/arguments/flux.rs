@@ -62,7 +62,7 @@ pub(crate) enum FluxCommand {
     Diff(Diff),
     /// List the deviations of an archive from RFC 37, or fix them
     #[command(mut_arg("profile", |argument| {
-        argument.help("How much an archive may differ from RFC 37 [default: strict]")
+        argument.help("The deviations from RFC 37 to accept [default: strict]")
     }))]
     #[command(after_long_help = examples(&[
         "scibin flux lint archive.json",
@@ -141,7 +141,7 @@ fn job(text: &str) -> Result<JobId, String> {
 /// Options for reading an archive.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Reading {
-    /// How much an archive may differ from RFC 37 [default: flux]
+    /// The deviations from RFC 37 to accept [default: flux]
     #[arg(long, value_name = "PROFILE", value_parser = profiles())]
     pub(crate) profile: Option<Profile>,
     /// JSON Pointer to the archive in a larger document [default: the files of a jobspec, or the whole
@@ -201,7 +201,7 @@ pub(crate) struct Collecting {
     pub(crate) store: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) chunking: Chunking,
-    /// Which zeros in a file are stored as holes [default: fs]
+    /// The zeros in a file to store as holes [default: fs]
     #[arg(long, value_enum, value_name = "WHICH")]
     pub(crate) holes: Option<HolesArgument>,
     /// Omit paths that match this pattern, and everything below them
@@ -594,7 +594,7 @@ pub(crate) struct Rescue {
     pub(crate) job: Option<JobId>,
     #[command(flatten)]
     pub(crate) stores: Stores,
-    /// How much an archive may differ from RFC 37 [default: flux]
+    /// The deviations from RFC 37 to accept [default: flux]
     #[arg(long, value_name = "PROFILE", value_parser = profiles())]
     pub(crate) profile: Option<Profile>,
 }

@@ -18,7 +18,8 @@ pub(crate) struct Picture {
     /// "-". NaN is transparent
     #[arg(long, value_name = "OUT", conflicts_with_all = ["output", "form", "full", "preview"])]
     pub(crate) png: Option<PathBuf>,
-    /// The values that become black and white, such as -1,20, or as percentiles, such as 1%,99%
+    /// The values that become black and white: two numbers, such as -1,20, or two percentiles, such
+    /// as 1%,99%
     #[arg(long, value_name = "RANGE", default_value = "0.5%,99.5%", value_parser = range, allow_hyphen_values = true)]
     range: Range,
     /// The relation between value and brightness
