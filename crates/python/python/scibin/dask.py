@@ -6,7 +6,7 @@ read the files. It reads about 64 MiB, either from a single file or from several
 The tiles of `open` consist of whole rows, except that raw rows of more than 128 MiB are divided.
 For ``lz4`` or ``blsc`` data, the number of rows depends on the size of the compressed chunks. If
 chunks do not end at row boundaries, two neighbouring tiles both decode the chunk at their boundary.
-An array compressed by ``zlib`` or ``bzp2`` is a single tile.
+An array compressed as a single stream (``zlib``, ``bzp2``, ``zstd`` or ``lz4f``) is a single tile.
 
 >>> import scibin.asdf, scibin.dask
 >>> for i in range(3):
