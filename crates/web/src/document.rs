@@ -85,8 +85,8 @@ pub(crate) fn open() -> Result<(String, Box<dyn Format>)> {
 fn unknown(head: &[u8]) -> JsError {
     let kind = kind_by_signature(head).map(|kind| format!("This is {kind}. ")).unwrap_or_default();
     JsError::new(&format!(
-        "{kind}The page knows ASDF, Bloscpack, native Dudley files, Flux archives in JSON, and Dudley layouts whose \
-         name ends with .dud. A stream without the signature of Dudley is opened together with its layout."
+        "{kind}The page can open ASDF, Bloscpack and native Dudley files, Flux archives in JSON, and Dudley layouts \
+         whose names end with .dud. A stream without a Dudley signature can only be opened together with its layout."
     ))
 }
 

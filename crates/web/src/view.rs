@@ -37,7 +37,7 @@ impl Picture {
     pub(crate) fn new(array: &Array<'_>, max_side: usize, is_remote: bool) -> Result<Self> {
         check_not_empty(array)?;
         let &[rows, columns] = array.shape() else {
-            return Err(failure("An image has two dimensions."));
+            return Err(failure("Only an array with two dimensions can be shown as an image."));
         };
         let max_read = if is_remote { MAX_READ_REMOTE } else { MAX_READ };
         let is_sampled = array.byte_size() > max_read && !array.is_compressed();
@@ -174,7 +174,9 @@ fn histogram(values: &[f64]) -> Value {
 /// `{"columns": [[min, max] or null, ..], "step", "min", "max", "median", "nan", "histogram"}`.
 pub(crate) fn curve(array: &Array<'_>, max_columns: usize) -> Result<Value> {
     check_not_empty(array)?;
-    let &[len] = array.shape() else { return Err(failure("A curve has one dimension.")) };
+    let &[len] = array.shape() else {
+        return Err(failure("Only an array with one dimension can be shown as a curve."));
+    };
     let step = len.div_ceil(MAX_CURVE);
     let part = array.slice(&[every(step)])?;
     let mut reporting = Reporting::new(part.byte_size());
