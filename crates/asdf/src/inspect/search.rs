@@ -287,14 +287,17 @@ fn order(node: Node<'_>, number: &Number) -> Option<Ordering> {
     }
 }
 
-/// Returns the JSON form of a null, boolean, number or string, or `None` for any other node.
+/// Returns the JSON form of a null, boolean, finite number or string, or `None` for any other node.
 /// Integers outside the range of `i64` are converted to floats.
 fn scalar_json(node: Node<'_>) -> Option<Json> {
     Some(match node.value().ok()? {
         Content::Null => Json::Null,
         Content::Bool(value) => value.into(),
-        Content::Float(value) => value.into(),
-        Content::Int(_) => node.as_i64().map_or_else(|| node.as_f64().into(), Into::into),
+        Content::Float(value) => Number::from_f64(value)?.into(),
+        Content::Int(_) => match node.as_i64() {
+            Some(value) => value.into(),
+            None => Number::from_f64(node.as_f64()?)?.into(),
+        },
         Content::String(text) => text.into(),
         _ => return None,
     })
@@ -397,6 +400,19 @@ f: !core/complex-1.0.0 1+2j
         assert_eq!(text("x1"), ["/a/y"]);
         assert_eq!(text("1."), ["/c/0"]);
         assert_eq!(text("tru"), ["/c/1"]);
+    }
+
+    #[test]
+    fn a_search_for_null_does_not_find_nan_or_infinity() {
+        let file = file("{a: .nan, b: .inf, c: null}\n");
+        let mut pointers = Vec::new();
+        let search = Search::new().value(ValueTest::Equal(Json::Null));
+        let searched = file.tree().unwrap().search(&search, &mut |one| {
+            pointers.push(one.pointer);
+            ControlFlow::Continue(())
+        });
+        searched.unwrap();
+        assert_eq!(pointers, ["/c"]);
     }
 
     #[test]
