@@ -130,7 +130,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "web",
         arguments: "[--serve | --test]",
-        about: "build the web page in target/web, and serve it on this computer or test it in Chromium",
+        about: "build the web page in target/web, and serve it locally or test it in Chromium",
         run: web::web,
     },
     Task {

@@ -7,7 +7,7 @@ use crate::Outcome;
 use crate::fuzz::{NO_NIGHTLY, has_nightly, host};
 use crate::process::{no_more, output, program, root, run, skip};
 
-/// Flags for the C compiler. The check for use after scope is disabled, because with gcc it falsely
+/// Flags for the C compiler. The use-after-scope check is disabled, because with gcc it falsely
 /// reports the use of a constant in zstd.
 const CFLAGS: &str =
     "-g -fno-omit-frame-pointer -fsanitize=address -fno-sanitize-address-use-after-scope";

@@ -48,7 +48,7 @@ pub enum ErrorKind {
     Pointer {
         /// The pointer given by the caller.
         pointer: String,
-        /// A description of the error, such as the token that does not exist.
+        /// A description of the error, such as `"data" does not exist`.
         message: String,
     },
     /// A file already exists at the path of an entry.

@@ -319,7 +319,7 @@ impl Header {
             }
             let chunks = binio::diagnostic::count(room, "chunk");
             let message =
-                format!("the header states space for {chunks}, but there is no table of offsets");
+                format!("the header reserves space for {chunks}, but there is no table of offsets");
             diagnostics.push(diagnostic::at(Code::SpareWithoutOffsets, 24, message));
             self.max_app_chunks = 0;
         }

@@ -101,9 +101,9 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Same as [`read_exact_at`](Self::read_exact_at), for the first damaged chunk. The data before
-    /// this chunk has then been written. Also fails with
-    /// [`ErrorKind::Output`](crate::ErrorKind::Output) if the sink cannot be written.
+    /// Same as [`read_exact_at`](Self::read_exact_at). If several chunks are damaged, the error is
+    /// about the first one, and all data before it has already been written to the sink. Also fails
+    /// with [`ErrorKind::Output`](crate::ErrorKind::Output) if the sink cannot be written.
     pub fn unpack_to(&self, sink: &mut dyn Write, options: &UnpackOptions<'_>) -> Result<()> {
         self.unpack_range_to(0..self.len(), sink, options)
     }

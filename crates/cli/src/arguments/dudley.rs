@@ -184,8 +184,8 @@ pub(crate) struct Resolve {
     /// this machine]
     #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
-    /// The data begins after the signature of a native file; with --stream, the signature is
-    /// detected
+    /// Assume that the data begins after the signature of a native file. Not needed with --stream,
+    /// which detects the signature
     #[arg(long, conflicts_with = "stream")]
     pub(crate) native: bool,
     /// The alignment of the complex types c8 and c4

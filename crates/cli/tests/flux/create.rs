@@ -121,7 +121,7 @@ fn create_applies_its_options_to_the_archive_and_rejects_invalid_values() {
     let octal =
         folder.done(&["flux", "create", "--store", "b6", "--chunksize", "010", "src/a.txt"]);
     assert!(
-        stderr(&octal).contains("--chunksize: 8 bytes, because a leading 0 makes the number octal")
+        stderr(&octal).contains("--chunksize: read as 8 bytes, because a leading 0 makes the number octal")
     );
     for wrong in [
         &["--chunksize", "1m"][..],
@@ -279,6 +279,6 @@ fn a_file_that_changes_while_it_is_archived_causes_status_1() {
     }
     let output = child.wait_with_output().unwrap();
     assert_eq!(status(&output), 1, "{}", stderr(&output));
-    assert_eq!(stderr(&output), "scibin: f: the file changed while it was read\n");
+    assert_eq!(stderr(&output), "scibin: f: the file changed while it was being read\n");
     folder.done(&["flux", "verify", "--store", "blobs", "a.json"]);
 }

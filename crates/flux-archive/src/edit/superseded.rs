@@ -12,9 +12,9 @@ use crate::parse::{OpenOptions, RawEntry};
 type Name<'a> = (Cow<'a, str>, bool);
 
 impl OpenOptions {
-    /// Returns the indices of the entries that are replaced by a later entry with the same key or
-    /// path. A file or link replaces an earlier file or link, and a directory replaces an earlier
-    /// directory.
+    /// Returns the indices of the entries that a later entry replaces. In a dict, an entry replaces
+    /// any earlier entry with the same key. In any archive, a file or link replaces an earlier file
+    /// or link with the same path, and a directory replaces an earlier directory with the same path.
     ///
     /// ```
     /// use flux_archive::OpenOptions;

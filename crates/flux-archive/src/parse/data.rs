@@ -182,7 +182,7 @@ impl<'d> Decoder<'d> {
                 let (used, len) = unescape(piece, plain);
                 self.kept = filled - used;
                 if self.kept > MAX_ESCAPE || is_last && self.kept > 0 {
-                    let message = "the archive was changed while it was read";
+                    let message = "the archive was changed while it was being read";
                     return Err(io::Error::new(io::ErrorKind::InvalidData, message).into());
                 }
                 self.encoded.copy_within(used..filled, 0);

@@ -206,7 +206,7 @@ fn tell(
         output.remark(&format_args!("{path}: omitted, because it is the archive or its store"));
     }
     for path in changed {
-        output.say(&format_args!("{path}: the file changed while it was read"));
+        output.say(&format_args!("{path}: the file changed while it was being read"));
     }
     if *holes >= MANY_HOLES {
         let (name, holes) = (target.display(), size(*holes));

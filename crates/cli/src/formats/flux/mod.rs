@@ -197,7 +197,7 @@ fn bytes(size: Size, option: &str, output: Output) -> u64 {
     let Size { bytes, octal } = size;
     if octal {
         output.remark(&format_args!(
-            "{option}: {bytes} bytes, because a leading 0 makes the number octal"
+            "{option}: read as {bytes} bytes, because a leading 0 makes the number octal"
         ));
     }
     bytes

@@ -29,7 +29,7 @@ pub(super) struct Prepared {
     pub(super) body: Body,
     /// The size of the file, if it differs from the length of its data.
     pub(super) size: Option<u64>,
-    /// Whether the file changed while it was read.
+    /// Whether the file changed while it was being read.
     pub(super) changed: bool,
     /// The number of bytes in holes that are written as zeros.
     pub(super) holes: u64,
