@@ -126,7 +126,8 @@ pub enum ErrorKind {
         /// The reason why the file cannot be patched or extended.
         message: String,
     },
-    /// A file in another format is damaged or has an unknown format.
+    /// A file in another format cannot be imported, because it is damaged, its format is unknown, or the HDF5
+    /// reader cannot read it.
     Import {
         /// The name of the format.
         format: &'static str,
@@ -318,7 +319,7 @@ impl fmt::Display for ErrorKind {
             Self::Mismatch { path, message } => write!(f, "`{path}`: {message}"),
             Self::Missing { paths } => write!(f, "no data for {}", paths.join(", ")),
             Self::Extend { message } => f.write_str(message),
-            Self::Import { format, message } => write!(f, "not a valid {format} file: {message}"),
+            Self::Import { format, message } => write!(f, "cannot be imported as {format}: {message}"),
             Self::NoLayoutFor { path, reason } => write!(f, "`{path}` cannot be described by a layout: {reason}"),
             Self::Filter { path, filter, address, message } => {
                 write!(f, "`{path}`, compressed by {filter} at {address}: {message}")

@@ -60,7 +60,7 @@ pub(super) const BLOCK: u64 = 0x3141_5926_5359;
 /// The number that ends a stream.
 pub(super) const END: u64 = 0x1772_4538_5090;
 /// Maximum number of data bytes per piece. Without this limit, a piece of equal bytes could be 51
-/// times as long as a block, because run-length encoding replaces 255 equal bytes by 5.
+/// times as long as a block, because run-length encoding replaces 255 equal bytes with 5.
 const MAX_PIECE: usize = 2 << 20;
 /// Number of bytes at the end of a block that are not filled: the bytes that the library never
 /// uses, and space for one run of equal bytes.

@@ -19,7 +19,7 @@ pub(crate) struct Decoder<'a> {
     progress: Progress<'a>,
 }
 
-/// Stored bytes with a framing that allows decoding the data in order.
+/// Stored bytes whose framing allows decoding the data in order.
 pub(super) trait FramedDecoder: Send {
     /// Fills `out` with the next bytes of the data. The caller must not request more bytes than
     /// remain to be decoded.

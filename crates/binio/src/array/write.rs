@@ -138,7 +138,7 @@ fn check(
     if !array.is_disjoint() {
         return Err(ElementsError::Overlap);
     }
-    // The change from stored to packed elements is also the change in the opposite direction,
+    // The same byte swap converts in both directions, from stored to packed elements and back,
     // because reversing bytes twice restores them.
     Ok((array.in_order(order), Swap::new(datatype, numbers)?))
 }

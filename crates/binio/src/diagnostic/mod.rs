@@ -48,7 +48,7 @@ pub trait Code: Copy + Eq + fmt::Debug + 'static {
     /// Returns the stable name that programs can rely on, such as `E020`, `R105` or `BadBlock`.
     fn as_str(self) -> &'static str;
 
-    /// Returns the default severity, which options of the caller may change.
+    /// Returns the default severity. The caller's options may override it.
     fn severity(self) -> Severity;
 }
 

@@ -32,8 +32,8 @@ pub fn check(source: &dyn ReadAt, expected: &[u8]) {
 fn check_hints(source: &dyn ReadAt, len: u64) {
     let backwards = Range { start: len, end: 0 };
     let ranges = [0..len, 0..0, len..u64::MAX, u64::MAX..u64::MAX, backwards];
-    assert!(source.prefetch(&ranges).is_ok(), "prefetch of any ranges succeeds");
-    assert!(source.prefetch(&[]).is_ok(), "prefetch of nothing succeeds");
+    assert!(source.prefetch(&ranges).is_ok(), "prefetching any ranges succeeds");
+    assert!(source.prefetch(&[]).is_ok(), "prefetching no ranges succeeds");
 }
 
 fn check_ranges(source: &dyn ReadAt, expected: &[u8]) {

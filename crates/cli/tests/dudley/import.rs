@@ -40,7 +40,11 @@ fn import_reports_unknown_formats() {
     folder.write("a.txt", "text");
     let output = folder.run(&["dudley", "import", "a.txt", "-o", "a.dud"]);
     assert_eq!(status(&output), 1);
-    assert!(stderr(&output).starts_with("scibin: a.txt: not a valid .npy"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).starts_with("scibin: a.txt: cannot be imported as .npy"),
+        "{}",
+        stderr(&output)
+    );
     assert_eq!(folder.names(), ["a.txt"]);
     assert_eq!(status(&folder.run(&["dudley", "import", "missing.npy"])), 2);
     assert_eq!(status(&folder.run(&["dudley", "import", "a.txt", "--json"])), 2);

@@ -121,7 +121,8 @@ fn create_applies_its_options_to_the_archive_and_rejects_invalid_values() {
     let octal =
         folder.done(&["flux", "create", "--store", "b6", "--chunksize", "010", "src/a.txt"]);
     assert!(
-        stderr(&octal).contains("--chunksize: read as 8 bytes, because a leading 0 makes the number octal")
+        stderr(&octal)
+            .contains("--chunksize: read as 8 bytes, because a leading 0 makes the number octal")
     );
     for wrong in [
         &["--chunksize", "1m"][..],

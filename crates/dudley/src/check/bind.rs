@@ -102,7 +102,10 @@ impl Checker<'_> {
         }
         if self.layout.bindings.len() > self.report.options.limits.max_bindings as usize {
             self.report.error(|| {
-                let message = "the uses of types need too many parameters in total";
+                let limit = count(self.report.options.limits.max_bindings, "parameter binding");
+                let message = format!(
+                    "the layout has more than {limit}: each use of a type binds each of its free names"
+                );
                 Diagnostic::new(Code::BeyondLimit, span, message)
             });
             self.cursor.stop();

@@ -12,7 +12,7 @@ binio::codes! {
         MalformedNumber = "E003": Error;
         /// an integer above 2^63-1
         IntegerOverflow = "E004": Error;
-        /// a limit of the reader is exceeded
+        /// a reader limit is exceeded
         BeyondLimit = "E005": Error;
         /// an escape that represents no character
         BadEscape = "E006": Error;
