@@ -98,7 +98,9 @@ impl PythonSource {
     fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let number = |name: &str| match object.getattr_opt(name)? {
             Some(value) => value.extract::<u64>().map(Some).map_err(|_| {
-                PyValueError::new_err(format!("`{name}` of the source: expected a number of bytes"))
+                let message =
+                    format!("the attribute `{name}` of the source must be a number of bytes");
+                PyValueError::new_err(message)
             }),
             None => Ok(None),
         };

@@ -131,7 +131,8 @@ pub(crate) struct Pack {
     /// The file, or "-" for standard input. A .npy file, even from a pipe, is packed as an array,
     /// unless --raw is given
     pub(crate) input: PathBuf,
-    /// The packed file, or "-" for standard output [default: INPUT.blp, or "-" for "-"]
+    /// The packed file, or "-" for standard output [default: INPUT.blp, or standard
+    /// output if INPUT is "-"]
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -213,7 +214,8 @@ fn shuffles() -> impl TypedValueParser<Value = Shuffle> {
 pub(crate) struct Unpack {
     /// The packed file, or "-" for standard input
     pub(crate) input: PathBuf,
-    /// The unpacked file, or "-" for standard output [default: INPUT without .blp, or "-" for "-"]
+    /// The unpacked file, or "-" for standard output [default: INPUT without .blp, or
+    /// standard output if INPUT is "-"]
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

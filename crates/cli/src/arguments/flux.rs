@@ -201,7 +201,7 @@ pub(crate) struct Collecting {
     pub(crate) store: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) chunking: Chunking,
-    /// The zeros in a file to store as holes [default: fs]
+    /// Which zeros to store as holes [default: fs]
     #[arg(long, value_enum, value_name = "WHICH")]
     pub(crate) holes: Option<HolesArgument>,
     /// Omit paths that match this pattern, and everything below them

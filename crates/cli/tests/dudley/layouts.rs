@@ -238,7 +238,7 @@ fn diff_reports_changes_and_whether_old_files_remain_readable() {
     assert_eq!(
         stdout(&output),
         "--- run.dud\n+++ more.dud\n+ /new\n\
-         files of the first layout (-) can be read by the second (+)\n"
+         files written with the first layout (-) can be read with the second (+)\n"
     );
     folder.write("moved.dud", LAYOUT.replace("IMAX+", "IMAX"));
     let output = folder.run(&["dudley", "diff", "run.dud", "moved.dud", "--param", "IMAX=4"]);

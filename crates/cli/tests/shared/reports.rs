@@ -1,4 +1,4 @@
-//! Tests that reports on files with `--json` have the same form for all commands and formats.
+//! Tests that all commands and formats print `--json` reports of the same form.
 
 use serde_json::{Value, json};
 

@@ -69,11 +69,11 @@ fn print_changes(comparison: &Comparison, shown: &[Change], names: &[String; 2])
         )?;
     }
     let verdict = if comparison.keeps_files_readable() {
-        "files of the first layout (-) can be read by the second (+)"
+        "files written with the first layout (-) can be read with the second (+)"
     } else if !comparison.breaks_files() {
-        "it is unknown whether files of the first layout (-) can be read by the second (+)"
+        "it is unknown whether files written with the first layout (-) can be read with the second (+)"
     } else {
-        "files of the first layout (-) cannot be read by the second (+)"
+        "files written with the first layout (-) cannot be read with the second (+)"
     };
     writeln!(out, "{verdict}")?;
     out.flush()
