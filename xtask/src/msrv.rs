@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Outcome;
+use crate::fuzz::host;
 use crate::process::{no_more, output, program, root, run, skip};
+use crate::targets::without_c;
 
 /// The `rust-version` in Cargo.toml.
 const VERSION: &str = "1.85";
@@ -19,7 +21,8 @@ const DUDLEY: &str = "scibin-dudley/gzip,scibin-dudley/hdf5,scibin-dudley/jpeg,s
     scibin-dudley/png,scibin-dudley/rayon,scibin-dudley/serde,scibin-dudley/write";
 
 /// `msrv`: checks every crate in the workspace with the minimum toolchain. Checking takes half as
-/// long as building. Skips the check if that toolchain is not installed.
+/// long as building, and the C code in dependencies is not compiled. Skips the check if that
+/// toolchain is not installed.
 pub(crate) fn msrv(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let Some(mut cargo) = toolchain() else {
@@ -29,11 +32,14 @@ pub(crate) fn msrv(arguments: &[String]) -> Outcome {
     };
     let target = root().join("target").join("msrv");
     let exclude = WITH_ZFP.iter().flat_map(|package| ["--exclude", package]);
+    let host = host().ok_or("`rustc -vV` did not print the host")?;
+    without_c(&mut cargo, &host);
     run(cargo
         .args(["check", "--workspace", "--all-features", "--locked"])
         .args(exclude)
         .env("CARGO_TARGET_DIR", &target))?;
     let Some(mut cargo) = toolchain() else { return Ok(()) };
+    without_c(&mut cargo, &host);
     let packages = WITH_ZFP.iter().flat_map(|package| ["--package", package]);
     run(cargo
         .args(["check", "--locked", "--features", DUDLEY])
