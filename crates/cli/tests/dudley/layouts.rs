@@ -250,7 +250,7 @@ fn diff_reports_changes_and_whether_old_files_remain_readable() {
          ~ /grid/cells.a: address 48 -> 40  (for IMAX=4)\n\
          ~ /grid/cells.b: address 52 -> 44  (for IMAX=4)\n\
          ~ /list[0]: address 96 -> 88  (for IMAX=4)\n\
-         files of the first layout (-) cannot be read by the second (+)\n"
+         files written with the first layout (-) cannot be read with the second (+)\n"
     );
     let output = folder.run(&["dudley", "diff", "run.dud", "run.dud", "--json"]);
     assert_eq!((status(&output), json_of(&output)), (0, json!({"changes": [], "readable": true})));

@@ -7,6 +7,7 @@ written the same files: plain files are compared byte by byte, packed files by t
 each program must be able to unpack the files of the other. If the original ends with a traceback, ours prints its
 own message. A step in which our program differs on purpose states the difference and the reason."""
 
+import ast
 import concurrent.futures
 import json
 import os
@@ -141,11 +142,18 @@ ZLIB = re.compile("meta_codec|meta_comp_size|metadata of size|raw.metadata.heade
 
 def printed(result):
     """Returns the lines of standard output and standard error, sorted, without memory addresses, without the codec
-    that only one of the programs supports, and without lines that depend on the version of zlib."""
+    that only one of the programs supports, and without lines that depend on the version of zlib. Dictionaries have the
+    form in which Python prints them up to version 3.11, as our program does."""
     lines = (result.stdout + result.stderr).splitlines()
     lines = (re.sub(r" at 0x[0-9a-f]+", "", line) for line in lines)
     lines = (line.replace("'snappy', ", "").replace("snappy, ", "") for line in lines)
+    lines = (re.sub(r"OrderedDict\(\{(.*)\}\)", with_pairs, line) for line in lines)
     return sorted(line for line in lines if not line.startswith("bloscpack: ") and not ZLIB.search(line))
+
+
+def with_pairs(match):
+    """Returns an ordered dictionary in the form in which Python prints it up to version 3.11."""
+    return f"OrderedDict({list(ast.literal_eval('{' + match[1] + '}').items())})"
 
 
 def prints_alike(words, expected, found):
