@@ -42,7 +42,7 @@ impl Failure {
 
     /// Returns the failure for a compressed layout file.
     pub(crate) fn compressed_layout(file: &Path) -> Self {
-        Self::of_format("dudley", file, true, "expected the text of a layout")
+        Self::of_format("dudley", file, true, "expected a layout as plain text")
     }
 
     pub(crate) fn flux(file: &Path, error: flux_archive::Error) -> Self {

@@ -9,7 +9,8 @@ use clap::{Arg, Command, CommandFactory, ValueHint};
 use crate::arguments::Arguments;
 use crate::output::color;
 
-/// The options under each heading, for all commands. All other options are under "Options".
+/// The options to list under each heading, for all commands. Any other option is listed under the
+/// heading from its definition or, without a heading, under "Options".
 const HEADINGS: &[(&str, &[&str])] = &[
     (
         "Output",

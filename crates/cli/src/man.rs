@@ -61,7 +61,7 @@ fn page(man: &Man, command: &Command) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
-    // Print the short usage of `--help`, because the options are listed below.
+    // Print only the usage line from `--help`, because the options are listed below.
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").trim();
     let mut roff = Roff::new();

@@ -61,8 +61,8 @@ pub(crate) enum AsdfCommand {
     Get {
         #[command(flatten)]
         request: GetRequest,
-        /// Do not compare blocks with their checksums. By default, every block that is read is
-        /// verified, except an uncompressed block of which --slice reads only a part
+        /// Do not verify checksums. By default, every block that is read is verified, except an
+        /// uncompressed block that --slice reads only in part
         #[arg(long)]
         no_verify: bool,
         #[command(flatten)]
@@ -479,7 +479,7 @@ pub(crate) struct Validate {
     pub(crate) reading: Reading,
 }
 
-/// Options for printing information from schemas about nodes.
+/// Options for printing the titles and units that schemas contain.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Describing {
     /// Print the title and unit of each node in the outline, according to its schemas
@@ -539,13 +539,13 @@ pub(crate) struct Align {
 /// The way in which a copy in another folder refers to other files.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Externals {
-    /// Rewrite the names of other files relative to the new folder
+    /// Rewrite relative references to other files, so that they are valid in the new folder
     #[default]
     Relocate,
-    /// Copy the arrays of other files into the new file, and rewrite all other names relative to
-    /// the new folder
+    /// Copy the arrays of other files into the new file, and rewrite the remaining relative
+    /// references, so that they are valid in the new folder
     Embed,
-    /// Keep the names of other files unchanged
+    /// Keep references to other files unchanged
     Keep,
 }
 

@@ -31,7 +31,7 @@ pub(crate) enum BloscpackCommand {
         "tar c folder | scibin bloscpack pack - -o folder.tar.blp",
     ]))]
     Pack(Pack),
-    /// Unpack the data, or the array as .npy
+    /// Unpack the data to plain bytes, or the array to a .npy file
     #[command(visible_aliases = ["decompress", "d"])]
     #[command(after_long_help = examples(&[
         "scibin bloscpack unpack data.npy.blp",
@@ -88,7 +88,8 @@ pub(crate) enum BloscpackCommand {
     /// Write the unpacked data to standard output
     #[command(after_long_help = examples(&["scibin bloscpack cat data.blp --range 0..100"]))]
     Cat(Cat),
-    /// Save the intact chunks of a damaged file to a new file
+    /// Save the intact chunks of a damaged file to a new file; by default, only those before the
+    /// first damaged chunk
     #[command(after_long_help = examples(&[
         "scibin bloscpack recover broken.blp -o whole.blp",
         "scibin bloscpack recover --fill-zeros broken.blp -o whole.blp",
@@ -139,7 +140,8 @@ pub(crate) struct Pack {
     pub(crate) replacing: Replacing,
     #[command(flatten)]
     pub(crate) compression: Compression,
-    /// Chunk size: a number with B, K, M, G or T, such as 1.5M, or "max" [default: 1M]
+    /// Chunk size: a number with an optional unit B, K, M, G or T, such as 1.5M, or "max" [default:
+    /// 1M]
     #[arg(long, short = 'z', value_name = "SIZE")]
     pub(crate) chunk_size: Option<ChunkSize>,
     /// Checksum of the chunks [default: adler32]
@@ -297,7 +299,7 @@ pub(crate) struct Append {
     /// of whole rows
     #[arg(long)]
     pub(crate) axis0: bool,
-    /// Append even if the header of the file does not state the number of chunks
+    /// Append even if the header does not state the number or the sizes of the chunks
     #[arg(long)]
     pub(crate) scan: bool,
     #[command(flatten)]
@@ -353,7 +355,7 @@ pub(crate) enum MetaCommand {
         #[arg(long)]
         grow: bool,
     },
-    /// Remove a value from the metadata, or all of it
+    /// Remove a value from the metadata, or all metadata
     #[command(after_long_help = examples(&["scibin bloscpack meta rm data.blp /unit"]))]
     Rm {
         /// The file

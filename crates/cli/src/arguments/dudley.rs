@@ -32,7 +32,7 @@ pub(crate) enum DudleyCommand {
         /// The layout, or "-" for standard input
         layout: PathBuf,
     },
-    /// Print the address of everything that a layout stores
+    /// Print the address of every item that a layout describes
     #[command(after_long_help = examples(&[
         "scibin dudley resolve run.dud --param N=100",
         "scibin dudley resolve run.dud --stream run.bd --json",
@@ -45,7 +45,7 @@ pub(crate) enum DudleyCommand {
         "scibin dudley get data.bin /v --layout v.dud --param N=100",
     ]))]
     Get(Get),
-    /// Print everything that a file stores
+    /// Print every item in a file
     #[command(after_long_help = examples(&[
         "scibin dudley dump run.bd",
         "scibin dudley dump run.bd --layout run.dud --json",
@@ -85,8 +85,7 @@ pub(crate) enum DudleyCommand {
         "scibin dudley index run.dud -o run.dudx",
     ]))]
     Index(Index),
-    /// Print the location of an array in several files with the same layout, using summaries or the
-    /// files themselves
+    /// Print the location of an array in each of several files with the same layout
     #[command(after_long_help = examples(&[
         "scibin dudley locate run.dud /te --summary all.bd",
         "scibin dudley locate run.dud /te run_*.bd --json",
@@ -104,13 +103,14 @@ pub(crate) enum DudleyCommand {
         /// The file, or "-" for standard input
         file: PathBuf,
     },
-    /// Generate code that computes the address and size of everything that a layout stores
+    /// Generate code that computes the address and size of every item that a layout describes
     #[command(after_long_help = examples(&[
         "scibin dudley codegen run.dud --lang c -o run.h",
         "scibin dudley codegen run.dud --native --lang python > run.py",
     ]))]
     Codegen(Codegen),
-    /// Compare two layouts, and report whether the second can read files of the first
+    /// Compare two layouts, and report whether files written with the first can be read with the
+    /// second
     #[command(after_long_help = examples(&[
         "scibin dudley diff old.dud new.dud",
         "scibin dudley diff old.dud new.dud --param N=100",
@@ -180,7 +180,7 @@ pub(crate) struct Resolve {
     pub(crate) stream: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) params: Params,
-    /// The byte order if neither the layout nor the stream states one [default: the byte order of
+    /// The byte order if neither the layout nor the stream specifies one [default: the byte order of
     /// this machine]
     #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
@@ -209,7 +209,7 @@ pub(crate) struct Described {
     pub(crate) layout: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) params: Params,
-    /// The byte order if neither the layout nor the file states one [default: the byte order of
+    /// The byte order if neither the layout nor the file specifies one [default: the byte order of
     /// this machine]
     #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
@@ -232,8 +232,8 @@ pub(crate) struct Get {
 /// The struct instance to read from.
 #[derive(Debug, Args)]
 pub(crate) struct Instance {
-    /// Read only this instance of a Dudley struct, counted from 0: `--instance 2` of /item.member is
-    /// /item[2].member
+    /// Read only this instance of a Dudley struct, counted from 0: `/item.member --instance 2`
+    /// reads /item[2].member
     #[arg(long = "instance", value_name = "N")]
     number: Option<u64>,
 }
@@ -273,7 +273,7 @@ pub(crate) struct New {
     pub(crate) layout: PathBuf,
     #[command(flatten)]
     pub(crate) given: Given,
-    /// The byte order of the file [default: the order stated in the layout, or else the byte order
+    /// The byte order of the file [default: the order specified in the layout, or else the byte order
     /// of this machine]
     #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
@@ -305,8 +305,8 @@ pub(crate) struct Put {
 pub(crate) struct Append {
     /// The native file, with its layout appended
     pub(crate) data: PathBuf,
-    /// Text with the declarations to add to the layout; they continue in the scope in which the old
-    /// layout ends
+    /// File with the declarations to append to the layout; they belong to the scope that is open at
+    /// the end of the old layout
     #[arg(long, value_name = "LAYOUT")]
     pub(crate) layout: PathBuf,
     #[command(flatten)]
@@ -359,13 +359,13 @@ pub(crate) struct Locate {
     pub(crate) template: PathBuf,
     /// The array: a path or a JSON Pointer
     pub(crate) path: String,
-    /// Summary files, which contain the parameters of all files, so that the files themselves are
-    /// not opened
+    /// Read the parameters of the data files from these summary files, instead of opening the data
+    /// files
     #[arg(long, value_name = "SUMMARY", num_args = 1.., conflicts_with = "data", required_unless_present = "data")]
     pub(crate) summary: Vec<PathBuf>,
     /// The files that contain the array
     pub(crate) data: Vec<PathBuf>,
-    /// The byte order if neither the layout nor the file states one [default: the byte order of
+    /// The byte order if neither the layout nor the file specifies one [default: the byte order of
     /// this machine]
     #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
@@ -391,7 +391,7 @@ pub(crate) struct Codegen {
     /// The language of the code
     #[arg(long, value_enum, value_name = "LANG")]
     pub(crate) lang: Lang,
-    /// The data begins after the signature of a native file
+    /// Generate code for native files, whose data begins after the signature
     #[arg(long)]
     pub(crate) native: bool,
     /// Write the code to this file
@@ -423,8 +423,8 @@ pub(crate) struct FromNumpy {
     /// datatype]
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// The shape of the array, such as 100,3; only with a datatype, because a .npy file states its
-    /// shape
+    /// The shape of the array, such as 100,3; only with a datatype, because a .npy file specifies
+    /// its own shape
     #[arg(long, value_name = "N,..", value_delimiter = ',')]
     pub(crate) shape: Vec<u64>,
 }
@@ -472,12 +472,13 @@ impl Get {
 }
 
 impl Instance {
-    /// Returns `true` if an instance is given.
+    /// Returns `true` if `--instance` is given.
     pub(crate) fn is_given(&self) -> bool {
         self.number.is_some()
     }
 
-    /// Returns the path to the item, or to the member of an item, in the given instance.
+    /// Adds the number given with `--instance` to the item in a path: with `--instance 2`, `/a.b`
+    /// becomes `/a[2].b`. Without `--instance`, returns the path unchanged.
     pub(crate) fn path(&self, path: &str) -> String {
         let Some(number) = self.number else { return path.to_owned() };
         let mut is_quoted = false;

@@ -92,7 +92,7 @@ pub(crate) enum FluxCommand {
     /// Show a summary of the entries, sizes, encodings and blobs of an archive
     #[command(after_long_help = examples(&["scibin flux info archive.json"]))]
     Info(Info),
-    /// Remove from a store all blobs to which no archive refers
+    /// Remove unreferenced blobs from a store
     #[command(after_long_help = examples(&[
         "scibin flux gc --store blobs --dry-run a.json b.json",
     ]))]
@@ -178,7 +178,7 @@ pub(crate) struct Chunking {
     /// Maximum size of a blob: bytes, or a number with k, K, M, G, T, P or E; 0 for no limit [default: 1M]
     #[arg(long, value_name = "SIZE")]
     pub(crate) chunksize: Option<Size>,
-    /// Size up to which the content of a file is kept in the archive [default: 1K]
+    /// Keep the content of files up to this size in the archive [default: 1K]
     #[arg(long, value_name = "SIZE")]
     pub(crate) small_file_threshold: Option<Size>,
     /// Hash in the names of the blobs [default: sha1]
@@ -195,8 +195,8 @@ pub(crate) struct Collecting {
     /// Directory to which the paths are relative
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
-    /// Store content above the threshold as blobs, in a directory (created if it does not exist) or
-    /// in a content.sqlite file that no broker is using
+    /// Store the content of files larger than --small-file-threshold as blobs, in a directory
+    /// (created if it does not exist) or in a content.sqlite file that no broker is using
     #[arg(long, value_name = "STORE")]
     pub(crate) store: Option<PathBuf>,
     #[command(flatten)]
@@ -272,7 +272,8 @@ pub(crate) struct Selection {
     /// memory: if another program truncates the file in the meantime, the system kills this command
     /// (SIGBUS).
     pub(crate) archive: Option<PathBuf>,
-    /// Select only paths that match, and everything below them; *, ? and [..] also match "/"
+    /// Select only paths that match a pattern, and everything below them; *, ? and [..] also match
+    /// "/"
     #[arg(value_name = "PATTERN")]
     pub(crate) patterns: Vec<String>,
     /// Omit paths that match this pattern, and everything below them
@@ -306,7 +307,7 @@ impl One {
         Self { archive: Some(file.to_owned()), ..Self::default() }
     }
 
-    /// Returns the file that is read: the archive, or the state that contains it.
+    /// Returns the path of the archive, or of the broker state that contains the archive.
     pub(crate) fn file(&self) -> &Path {
         let file = self.archive.as_ref().or(self.state.statedir.as_ref());
         file.map_or(Path::new("-"), PathBuf::as_path)
@@ -353,7 +354,8 @@ pub(crate) struct Extract {
     /// Do not restore modification times
     #[arg(long)]
     pub(crate) no_mtime: bool,
-    /// Restore permissions exactly: ignore the umask, and restore set-user-id, set-group-id and sticky
+    /// Restore permissions exactly: ignore the umask, and restore the set-user-ID, set-group-ID and
+    /// sticky bits
     #[arg(long)]
     pub(crate) preserve_permissions: bool,
     /// The symbolic links to create
@@ -494,7 +496,7 @@ pub(crate) struct Convert {
     /// The form of the output [default: dict if the input is an array, array otherwise]
     #[arg(long, value_enum, value_name = "FORM")]
     pub(crate) to: Option<Form>,
-    /// Write each member on its own line
+    /// Write each member of every entry on its own line
     #[arg(long)]
     pub(crate) pretty: bool,
 }
@@ -513,7 +515,8 @@ pub(crate) enum Form {
 pub(crate) struct Delete {
     /// The archive, or "-" to read it from standard input and write it to standard output
     pub(crate) archive: PathBuf,
-    /// Remove entries whose paths match, and everything below them; *, ? and [..] also match "/"
+    /// Remove entries whose paths match a pattern, and everything below them; *, ? and [..] also
+    /// match "/"
     #[arg(required = true, value_name = "PATTERN")]
     pub(crate) patterns: Vec<String>,
     /// Write nothing, but report what would be removed

@@ -63,7 +63,7 @@ impl Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show the content of files, whatever their format
+    /// Show an overview of files of any supported format
     #[command(after_long_help = examples(&[
         "scibin info science.asdf data.blp",
         "scibin info --json *.asdf",
@@ -103,8 +103,8 @@ pub(crate) enum Command {
     Get {
         #[command(flatten)]
         request: GetRequest,
-        /// Do not compare data with its checksum. By default, all data is verified, except an
-        /// uncompressed ASDF block of which only a part is read
+        /// Do not verify checksums. By default, all data is verified, except an uncompressed ASDF
+        /// block that is read only in part
         #[arg(long)]
         no_verify: bool,
         #[command(flatten)]
@@ -187,11 +187,11 @@ pub(crate) struct Showing {
     pub(crate) force: bool,
 }
 
-/// The format of the file, to use instead of detecting it.
+/// The option that overrides the detected format.
 #[derive(Debug, Args)]
 pub(crate) struct Stated {
-    /// The format of the file, instead of detecting it; needed for a Dudley layout on standard
-    /// input
+    /// Read the file in this format, instead of detecting the format; needed for a Dudley layout on
+    /// standard input
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 }
@@ -221,8 +221,8 @@ pub(crate) struct ArrayOutput {
     /// Write the array to this file, or to standard output for "-"
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// The form of the array [default: given by the extension of OUT, or npy if the extension is
-    /// unknown; text without OUT]
+    /// The form of the array [default: determined by the extension of OUT, or npy if the extension
+    /// is unknown; text if OUT is omitted]
     #[arg(long = "as", value_enum, value_name = "FORM")]
     pub(crate) form: Option<Form>,
     /// Replace the output file if it exists
@@ -238,8 +238,8 @@ impl ArrayOutput {
         self.slice.is_some() || self.output.is_some() || self.picture.is_wanted()
     }
 
-    /// Returns the form in which the array is written: the requested form, or else the form given
-    /// by the extension of the output file.
+    /// Returns the form in which the array is written: the requested form, or else the form that
+    /// matches the extension of the output file, or the default form.
     pub(crate) fn form(&self, json: bool) -> Form {
         let by_name = || match &self.output {
             None if json => Form::Json,

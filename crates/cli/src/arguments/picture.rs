@@ -18,11 +18,11 @@ pub(crate) struct Picture {
     /// "-". NaN is transparent
     #[arg(long, value_name = "OUT", conflicts_with_all = ["output", "form", "full", "preview"])]
     pub(crate) png: Option<PathBuf>,
-    /// The values that become black and white: two numbers, such as -1,20, or two percentiles, such
-    /// as 1%,99%
+    /// The values to draw in the darkest and the lightest colour: two numbers, such as -1,20, or
+    /// two percentiles, such as 1%,99%
     #[arg(long, value_name = "RANGE", default_value = "0.5%,99.5%", value_parser = range, allow_hyphen_values = true)]
     range: Range,
-    /// The relation between value and brightness
+    /// How the brightness of a pixel depends on its value
     #[arg(long, value_enum, value_name = "SCALE", default_value_t = ScaleName::Linear)]
     scale: ScaleName,
     /// The colour map
@@ -39,7 +39,7 @@ pub(crate) struct Picture {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum ScaleName {
-    /// Brightness is proportional to the value
+    /// Brightness grows linearly with the value
     Linear,
     /// Brightness grows with the square root of the value
     Sqrt,

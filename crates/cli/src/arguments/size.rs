@@ -17,7 +17,7 @@ impl FromStr for Size {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let expected =
-            || format!("expected bytes such as 4096, 0x1000, 1M or 1.5G, found {text:?}");
+            || format!("expected a size such as 4096, 0x1000, 1M or 1.5G, found {text:?}");
         let unit = |letter| match letter {
             'k' | 'K' => Some(10),
             'M' => Some(20),

@@ -157,7 +157,7 @@ impl Program<'_> {
         }
     }
 
-    /// If the output is verbose, prints the size of the metadata in a packed file.
+    /// Prints the size of the metadata in a packed file if `--verbose` or `--debug` is given.
     fn tell_metadata(&self, path: &Path) -> Result<(), Failure> {
         if self.is_verbose() {
             self.verbose_lines(verbose::metadata(path)?);

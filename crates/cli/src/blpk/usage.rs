@@ -235,9 +235,10 @@ pub(crate) fn explain(error: &clap::Error) -> ExitCode {
                 return fail(&format!("blpk: error: {threads}\n"), 1);
             }
             let message = message(error, kind);
-            // For these errors, the original program prints its top-level usage instead of the
-            // command's: it checks the global options before it runs the command's parser, and
-            // reports unknown arguments only after that parser has finished.
+            // If a global option is invalid or an argument is unknown, the original program prints
+            // its top-level usage instead of the command's: it checks the global options before it
+            // runs the command's parser, and reports unknown arguments only after that parser has
+            // finished.
             let is_global =
                 matches!(kind, ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict)
                     || message.starts_with("argument -n/--nthreads");

@@ -33,8 +33,8 @@ impl Pictures {
     /// The maximum size of all thumbnails in bytes.
     const MAX_BYTES: usize = 4 << 20;
 
-    /// Adds a thumbnail of an array, if the array is an image and can be read, and if the
-    /// thumbnails do not exceed [`MAX_BYTES`](Self::MAX_BYTES).
+    /// Adds a thumbnail of an array, if the array is an image and can be read, and if the total
+    /// size of all thumbnails does not exceed [`MAX_BYTES`](Self::MAX_BYTES).
     pub(crate) fn add<E: From<io::Error>>(&mut self, name: String, array: &Elements<'_, E>) {
         if self.bytes >= Self::MAX_BYTES {
             return;

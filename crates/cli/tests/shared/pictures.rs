@@ -185,7 +185,7 @@ fn a_preview_of_a_large_array_omits_rows_and_columns() {
     let shown = stdout(&folder.done(&["get", "x.asdf", "/x", "--preview"]));
     // Two of the 24 lines are reserved. The other 22 lines can show two rows of pixels each.
     assert_eq!(shown.lines().count(), 18, "{shown}");
-    let last = "1 of 3 elements along each axis; dark 7, light 7";
+    let last = "1 in 3 elements along each axis; dark 7, light 7";
     assert_eq!(shown.lines().last(), Some(last));
 }
 

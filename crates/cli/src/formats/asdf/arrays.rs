@@ -12,7 +12,7 @@ use crate::output::print::Elements;
 use crate::output::progress::Progress;
 use crate::output::{count, one_line};
 
-/// The maximum decoded size in bytes of a compressed array that is drawn. Larger arrays take too
+/// The maximum decoded size in bytes of a compressed array to draw. Larger arrays would take too
 /// long, because they are decoded as a whole.
 const MAX_DECODED: u64 = 64 << 20;
 

@@ -48,7 +48,7 @@ pub(crate) fn mv(request: &Mv, output: Output) -> Result<Verdict, Failure> {
 }
 
 /// Returns the new key: the destination itself or, if the destination is a pointer, the last part
-/// of the pointer. Fails if the pointer does not lead into the mapping that contains the entry.
+/// of the pointer. Fails if the destination is a pointer into a different mapping.
 fn new_key<'d>(entry: &str, destination: &'d str) -> Result<Cow<'d, str>, String> {
     let Some((parent, key)) = destination.rsplit_once('/').filter(|_| destination.starts_with('/'))
     else {

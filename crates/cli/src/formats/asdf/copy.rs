@@ -139,8 +139,8 @@ fn writer<'a>(
     Ok(relocated(writer, path, &request.output, request.externals))
 }
 
-/// Makes the writer rewrite the names of other files relative to the folder of the copy, if
-/// requested.
+/// If requested, makes the writer rewrite relative references to other files, so that they are
+/// valid in the folder of the copy.
 fn relocated<'a>(
     writer: Writer<'a>,
     path: &Path,

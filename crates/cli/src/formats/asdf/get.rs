@@ -57,9 +57,9 @@ pub(crate) fn get(
             if request.array.needs_array() {
                 let place = format!("{} {}", request.file.display(), pointer);
                 let message = if request.array.picture.is_wanted() {
-                    "not an array, but only arrays can be drawn"
+                    "expected an array: only arrays can be drawn"
                 } else {
-                    "not an array or a table, but only these can be sliced or written to files"
+                    "expected an array or a table: only these can be sliced or written to files"
                 };
                 return Err(Failure::other(place, message));
             }

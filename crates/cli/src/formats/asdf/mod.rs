@@ -143,8 +143,9 @@ fn check_not_embedded(externals: Externals) -> Result<(), Failure> {
     Err(Failure::other("--externals embed", message))
 }
 
-/// Returns the folders of a file and its copy, for rewriting the names of external files. Returns
-/// `None` if the names must not change, or if the file or the copy is a standard stream.
+/// Returns the folders of a file and its copy, for rewriting relative references to external files.
+/// Returns `None` if the references must not change, or if the file or the copy is a standard
+/// stream.
 fn folders(path: &Path, target: &Path, externals: Externals) -> Option<(PathBuf, PathBuf)> {
     let is_moved = externals != Externals::Keep && !is_standard(path) && !is_standard(target);
     let folder = |path: &Path| match path.parent() {

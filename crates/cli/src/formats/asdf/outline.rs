@@ -117,8 +117,8 @@ fn description(node: Node<'_>, described: &Descriptions) -> String {
     }
 }
 
-/// Omits `line` and its remaining siblings. If other siblings have been shown before, prints the
-/// number of omitted siblings.
+/// Omits `line` and the siblings after it. If siblings before `line` have been shown, prints the
+/// number of omitted siblings, including `line`.
 fn break_off(out: &mut dyn Write, walk: &mut Walk<'_>, line: &Line<'_>) -> io::Result<()> {
     let (shown, left) = walk.skip_siblings();
     if shown > 0 {
@@ -309,8 +309,8 @@ fn short_tag(tag: &str) -> String {
     format!("!{}", cut(short.trim_start_matches('!'), false))
 }
 
-/// Shortens text to one line of at most `MAX_TEXT` characters. Appends "..." if characters were
-/// removed, or if `more` is `true`.
+/// Shortens text to one line of at most `MAX_TEXT` characters, followed by " ..." if characters
+/// were removed or if `more` is `true`.
 fn cut(text: &str, more: bool) -> String {
     let line = one_line(text);
     if line.chars().count() <= MAX_TEXT && !more {

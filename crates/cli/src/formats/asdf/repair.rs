@@ -89,8 +89,8 @@ fn loss_text(loss: &Loss) -> String {
     format!("lost: {}{missing}{arrays}", loss.reason)
 }
 
-/// Returns the separator, followed by the number of missing bytes. Returns an empty string if no
-/// bytes are missing.
+/// Returns `separator` and the number of missing bytes as text, or an empty string if no bytes are
+/// missing.
 fn missing_text(separator: &str, bytes: u64) -> String {
     match bytes {
         0 => String::new(),

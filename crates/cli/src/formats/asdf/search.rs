@@ -29,7 +29,7 @@ pub(super) fn search(request: &SearchRequest, output: Output) -> Result<Verdict,
         let written = if output.json {
             out.write_all(comma.as_bytes()).and_then(|()| write_json(&mut out, &match_json(&one)))
         } else {
-            // Print the pointer to the root as "", because it is empty.
+            // Print the pointer to the root, which is empty, as "" to make it visible.
             let pointer = if one.pointer.is_empty() { "\"\"" } else { &one.pointer };
             writeln!(out, "{} = {}", one_line(pointer), one_line(&one.summary()))
         };

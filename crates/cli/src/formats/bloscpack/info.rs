@@ -114,7 +114,8 @@ fn write_text(
     write_metadata(out, file)
 }
 
-/// Returns the array, or `None` if the metadata is damaged or does not describe an array.
+/// Returns the array, or the error if its description is invalid. Returns `None` if the metadata is
+/// damaged or does not describe an array.
 fn array(file: &Reader) -> Option<bloscpack::Result<Array<'_>>> {
     let array = file.array();
     let is_none = match &array {

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_keys_and_items_are_reported_by_name() {
+    fn a_pointer_to_a_missing_key_or_item_is_an_error() {
         for pointer in ["a", "/x/y", "/l/2", "/l/01", "/l/+1", "/l/x", "/a/b"] {
             assert!(edited(|value| set(value, pointer, json!(7))).is_err(), "{pointer}");
             assert!(edited(|value| remove(value, pointer)).is_err(), "{pointer}");

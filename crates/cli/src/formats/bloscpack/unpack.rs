@@ -203,8 +203,8 @@ fn range(command: &Unpack, file: &Reader) -> Result<Range<u64>, Failure> {
     Ok(begin(start)?..begin(end)?)
 }
 
-/// Returns the byte range of the option `--range`, or the range of all data if it is not given. The
-/// result may exceed the data, but then reading fails.
+/// Returns the byte range given with `--range`, or the range of all data by default. The range may
+/// extend beyond the data, but then reading fails.
 fn bytes(span: Option<Span>, file: &Reader) -> Range<u64> {
     match span {
         None => 0..file.len(),

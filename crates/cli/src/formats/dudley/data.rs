@@ -300,7 +300,7 @@ impl Dumped {
             let failure = Failure::dudley(path, error);
             failure.show(output);
             worst = worst.max(match failure.verdict() {
-                // A row that cannot be located in this file is a finding rather than a failure.
+                // Treat a row that cannot be located in this file as a finding, not as a failure.
                 Verdict::Failed if !is_io => Verdict::Found,
                 verdict => verdict,
             });

@@ -29,7 +29,7 @@ pub(super) fn from_numpy(command: &FromNumpy, output: Output) -> Result<Verdict,
     if !command.shape.is_empty() {
         return Err(Failure::other(
             "--shape",
-            "not allowed for a .npy file, which states its own shape",
+            "not allowed for a .npy file, which specifies its own shape",
         ));
     }
     let stem = path.file_stem().map(|stem| stem.to_string_lossy());

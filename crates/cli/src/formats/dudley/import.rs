@@ -59,8 +59,8 @@ pub(super) fn import_as(
     Ok(match failures.first() {
         None => Verdict::Fine,
         Some(failure) if is_nothing => failure.verdict(),
-        // Some items could not be imported, but the layout describes the others, so the file is not a
-        // failure.
+        // The layout describes only some of the items. Report this as a finding rather than a
+        // failure, because the layout can still be used.
         Some(_) => Verdict::Found,
     })
 }

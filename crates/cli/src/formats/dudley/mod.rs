@@ -142,8 +142,8 @@ fn show_all(found: &[Diagnostic], source: &Source) {
     });
 }
 
-/// Returns the values given with `--param`. Fails if a value is for a parameter that none of the
-/// layouts stores.
+/// Returns the values given with `--param`. Fails if the layouts contain no stored parameter for one
+/// of the values.
 fn values(params: &Params, layouts: &[&Layout]) -> Result<Values, Failure> {
     let values: Values = params.params.iter().cloned().collect();
     let is_missing = |key: &&str| layouts.iter().all(|layout| values.not_in(layout).contains(key));

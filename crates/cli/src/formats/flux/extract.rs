@@ -36,8 +36,8 @@ impl<'a> Extracted<'a> {
         }
     }
 
-    /// Returns the total size in bytes of the data, without holes, of the entries that `wants`
-    /// selects.
+    /// Returns the total size in bytes of the selected entries, not counting holes. `wants` returns
+    /// `true` for the entries to select.
     fn data_size(&self, wants: impl Fn(&Entry<'_>) -> bool) -> u64 {
         let entries = self.entries().iter().enumerate().filter(|(_, entry)| wants(entry));
         let size = |(at, entry): (usize, &Entry<'_>)| match self {
@@ -54,7 +54,7 @@ pub(super) fn extract(command: &Extract, output: Output) -> Result<Verdict, Fail
         let most = bytes(most, "--max-size", output);
         limits = limits.max_file_size(most).max_total_size(most).max_materialized_bytes(most);
     }
-    // For a list, parse the whole archive, because only then do the entries have the stated sizes
+    // To list the entries, parse the whole archive, because located entries lack the stated sizes
     // that the list shows.
     let opened = Source::without_document(&command.selection).filter(|_| !command.list_only);
     if let Some((mut source, file)) = opened {
@@ -136,7 +136,7 @@ fn existing(command: &Extract) -> Existing {
     }
 }
 
-/// Returns the total size in bytes of the data in the entries, without holes.
+/// Returns the total size of the entries in bytes, not counting holes.
 pub(super) fn data_size<'e>(entries: impl IntoIterator<Item = &'e Entry<'e>>) -> u64 {
     entries.into_iter().fold(0, |sum, entry| entry.content().data_size().saturating_add(sum))
 }

@@ -42,7 +42,7 @@ pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
     let in_place = command.output.is_none();
     let form = match source.form(in_place)? {
         Form::Dict => Form::Dict,
-        // Convert consecutive objects to an array, because RFC 37 does not allow them.
+        // Convert consecutive objects, which RFC 37 does not allow, to an array.
         Form::Array | Form::Objects => Form::Array,
     };
     if !in_place {

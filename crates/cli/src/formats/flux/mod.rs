@@ -182,7 +182,7 @@ fn verdict(failures: &[Failed]) -> Verdict {
     failures.iter().map(one).max().unwrap_or(Verdict::Fine)
 }
 
-/// Returns a JSON object with the given members, followed by those of the report.
+/// Returns a JSON object with the given members, followed by the members of the report.
 fn report_json(report: &impl Serialize, members: Value) -> Result<Value, Failure> {
     let report = serde_json::to_value(report).map_err(io::Error::from)?;
     let (Value::Object(mut all), Value::Object(report)) = (members, report) else {

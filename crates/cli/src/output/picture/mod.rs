@@ -172,7 +172,7 @@ fn curve_text<E: From<io::Error>>(
 
 /// Returns a remark that only every `step`-th element was read, or an empty string if `step` is 1.
 fn sampled(step: u64) -> String {
-    if step == 1 { String::new() } else { format!("1 of {step} elements along each axis; ") }
+    if step == 1 { String::new() } else { format!("1 in {step} elements along each axis; ") }
 }
 
 /// Formats a number with at most six significant digits.
