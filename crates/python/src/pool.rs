@@ -29,7 +29,7 @@ struct Pool {
 }
 
 /// The pool of this process. After a fork, this is the pool of the parent until the child first
-/// needs a pool. There is no lock, because another thread could hold it during a fork.
+/// needs a pool. No lock protects it, because another thread could hold the lock during a fork.
 static POOL: ArcSwapOption<Pool> = ArcSwapOption::const_empty();
 
 /// The number of threads set by [`set_threads`], or 0 if it has not been called.

@@ -49,18 +49,18 @@ impl Input {
 /// A Python object with a length and a method `read_at(offset, length)`, which returns exactly `length` bytes. It may
 /// also have the attributes `gap` and `piece`; see [`ReadAt::gap_worth_reading`] and [`ReadAt::preferred_piece`].
 ///
-/// The method may be called from several threads at the same time. The GIL is held only during these calls.
+/// `read_at` may be called from several threads at the same time. The GIL is held only during these calls.
 ///
-/// Small reads are extended, because every request takes time. The first read of a file is extended to `gap` bytes,
-/// which usually include the whole tree. Later reads are extended to 64 KiB, which often include a block header and its
-/// data.
+/// Small reads are extended, because every request takes time. The first read at the start of a file is extended to
+/// `gap` bytes, which usually include the whole tree. Other small reads are extended to 64 KiB, or to `gap` bytes if
+/// that is less, which often include a block header and its data.
 pub(crate) struct PythonSource {
     object: Py<PyAny>,
     len: u64,
     gap: u64,
     piece: usize,
     /// The first bytes of the file. Neither this field nor `recent` has a lock, because another
-    /// thread could hold it during a fork.
+    /// thread could hold the lock during a fork.
     head: ArcSwapOption<Window>,
     /// The bytes of the last small read.
     recent: ArcSwapOption<Window>,
@@ -84,7 +84,7 @@ impl Window {
     }
 }
 
-/// The size in bytes to which small reads are extended, except for the first read of a file.
+/// The maximum size in bytes to which small reads are extended, except for the first read at the start of a file.
 const AHEAD: u64 = 64 << 10;
 
 /// The default value of `gap` in bytes. A request to a remote store takes about as long as reading this number of

@@ -10,7 +10,7 @@
 `scibin.sources`          files in object stores and other remote file systems
 ========================  ==================================================================
 
-All of them raise the exceptions below and return lazy arrays (:class:`NDArray`). The number of
+All modules raise the exceptions below. Arrays in files are lazy (:class:`NDArray`). The number of
 threads is set by :func:`set_threads` or the environment variable ``SCIBIN_THREADS``. The modules
 can be used from several threads, and before and after a fork.
 """

@@ -37,16 +37,17 @@ class NDArray:
     """An array in a file, which reads only the elements that are needed, when they are needed.
 
     Indexing follows numpy's basic indexing (integers, slices, ``...`` and ``None``) and returns a
-    new array that is writable and aligned. With any other index, the whole array is read, and numpy
-    then indexes it. The name of a field returns another lazy array. ``numpy.asarray(array)``,
+    new array that is writable and aligned, or a read-only array if the file was opened with
+    ``memmap=True``. With any other index, the whole array is read, and numpy then indexes it.
+    Indexing with the name of a field returns a lazy array of the field. ``numpy.asarray(array)``,
     ``array[...]`` and :meth:`read` read all elements.
 
     Results have the byte order of the file. :meth:`read` converts the elements while reading if
     `out` has the byte order of the machine.
 
     Arrays can be pickled unless their file was opened from bytes. A pickle does not contain data,
-    but only the path of the file and the location of the array in the file. After the file has been
-    closed, reading raises `ValueError`.
+    but only the path (or source) of the file and the location of the array in the file. After the
+    file has been closed, reading raises `ValueError`.
 
     Any number of threads may use an array at the same time.
 
@@ -121,10 +122,11 @@ class NDArray:
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """The shape of the smallest part of the array that can be read on its own.
+        """The shape of the smallest group of rows that can be read on its own.
 
-        This is one row of raw data, the rows in a chunk of compressed data, or the whole array if
-        its data is compressed as a single stream. May read the lengths of all chunks.
+        This is one row of raw data, or the rows in a chunk of compressed data. If single rows or
+        chunks cannot be read, as in data compressed as a single stream, this is the whole array.
+        May read the lengths of all chunks.
         """
         if not self._shape:
             return ()
@@ -185,8 +187,8 @@ class NDArray:
         out
             A writable, C-contiguous array to read into. It must have the same shape and dtype as
             this array, in the byte order of the file or of the machine. Without `out`, a new array
-            is returned, or a read-only view of the file if the file was opened with
-            ``memmap=True``.
+            is returned. If the file was opened with ``memmap=True``, this array is read-only, and
+            it is a view of the file unless the data is compressed.
 
         Raises
         ------
@@ -217,7 +219,7 @@ class NDArray:
             return np.empty(self._shape, self._dtype)
         except ValueError as error:
             raise FormatError(
-                f"numpy cannot hold an array of shape {self._shape}: {error}"
+                f"numpy cannot create an array of shape {self._shape}: {error}"
             ) from None
 
     def _fill(self, out: npt.NDArray[Any], *, native: bool) -> npt.NDArray[Any]:
@@ -233,7 +235,7 @@ class NDArray:
         return np.ndarray(self._shape, self._dtype, np.asarray(memory), offset, strides)
 
     def mask(self) -> npt.NDArray[np.bool_] | None:
-        """Read the mask, which is True for masked elements, or return ``None`` if there is none."""
+        """Read the mask, in which True marks masked elements. ``None`` if the array has no mask."""
         mask = self._raw.mask()
         return None if mask is None else mask.reshape(self._shape)
 
@@ -270,7 +272,7 @@ class NDArray:
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._address is None:
-            raise TypeError("cannot pickle an array whose location has no name")
+            raise TypeError("cannot pickle an array without a JSON Pointer of at most 1 KiB")
         return _reopen, (self._address, self._steps)
 
 
@@ -290,7 +292,7 @@ def _is_basic(item: object) -> bool:
 
 
 def _plain(item: BasicIndex) -> BasicIndex:
-    """Replace numpy integers by Python integers, so that the item can be pickled and compared."""
+    """Replace numpy integers with Python integers, so that items can be pickled and compared."""
     if item is None or item is Ellipsis:
         return item
     if isinstance(item, slice):

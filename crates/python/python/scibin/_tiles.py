@@ -72,7 +72,7 @@ def _array(file: asdf.File, pointer: str) -> NDArray:
 
 
 def rows_per_tile(template: Template, target: int) -> int:
-    """Return the number of rows in a tile of about `target` bytes that is decoded on its own."""
+    """Return the number of rows in a tile of about `target` bytes that can be read on its own."""
     if not template.shape:
         return 1
     rows = max(template.shape[0], 1)

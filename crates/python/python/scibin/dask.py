@@ -1,7 +1,8 @@
 """Arrays in one or many files as Dask arrays.
 
 A task contains paths and slices, never data or open files, so it can run on any machine that can
-read the files. It reads about 64 MiB, either from a single file or from several small files.
+read the files. A task of `open` reads a tile of about 64 MiB. A task of `stack` reads the array of
+a single file, or the arrays of several small files.
 
 The tiles of `open` consist of whole rows, except that raw rows of more than 128 MiB are divided.
 For ``lz4`` or ``blsc`` data, the number of rows depends on the size of the compressed chunks. If
@@ -96,7 +97,7 @@ def open(
 
 
 def _chunks(template: Template) -> tuple[tuple[int, ...], ...]:
-    """Return the lengths of the tiles along each axis, such that each tile can be read alone."""
+    """Return the lengths along each axis of tiles that can each be read on their own."""
     if not template.shape:
         return ()
     rows = rows_per_tile(template, TARGET)
@@ -172,27 +173,29 @@ def stack(
     pointer
         The JSON Pointer of the array in each file.
     files_per_task
-        The number of files that a single task reads. ``"auto"`` chooses at most about 64 MiB per
-        task, and fewer files for small stacks.
+        The number of files that a single task reads. With ``"auto"``, a task reads at most about
+        64 MiB or a single file, and fewer files if the stack is small.
     check
         When to check that all arrays have the shape and type of the first one. With ``"all"`` and
         ``errors="raise"``, this function opens all files and checks them. Otherwise, an array that
-        differs is detected by its task.
+        differs is detected by the task that reads it.
     errors
-        ``"nan"`` fills an array with NaN and logs a warning if the array cannot be read or differs
-        from the first one. If the arrays do not contain floating-point or complex numbers, the
-        result is ``float64``, and a warning is issued.
+        If an array cannot be read or differs from the first one, ``"raise"`` raises an exception,
+        and ``"nan"`` fills the array with NaN and logs a warning. With ``"nan"``, the result is
+        ``float64`` and a warning is issued if the arrays do not contain floating-point or complex
+        numbers.
     return_failed
         Whether to return a `Stack`, which also contains the paths that could not be read.
 
     Raises
     ------
     ValueError
-        If there are no files, or if an array differs from the first one. The message begins with
-        the path.
+        If there are no files, or, with ``errors="nan"``, if none of the files can be read. With
+        ``errors="raise"``, also if an array differs from the first one; the message then begins
+        with the path.
     FormatError, OSError, KeyError, TypeError
-        If the array in the first file cannot be opened, or with ``check="all"``, the array in any
-        file.
+        With ``errors="raise"``, if the array in the first file cannot be opened, or with
+        ``check="all"``, the array in any file.
     """
     names = [os.fspath(path) for path in paths]
     if not names:

@@ -129,8 +129,8 @@ class Layout:
             Whether a signature of 16 bytes precedes the data. If a stream is given, the signature
             is detected.
         order
-            The byte order of types without a prefix, if neither the layout nor the stream specifies
-            it. By default, this is the byte order of this machine.
+            The byte order of types that do not specify one, if neither the layout nor the stream
+            specifies a default. By default, this is the byte order of this machine.
         parameters
             The values of parameters that are not in the stream, by name or path.
 
@@ -184,9 +184,9 @@ class File(Mapping[str, NDArray]):
     (``/item.member``), although these paths are not among the keys.
 
     Any number of threads may use a file at the same time. It can be pickled unless it was opened
-    from bytes. A pickle contains only the path, and unpickling raises `OSError` (``ESTALE``) if the
-    file has changed since. After a file has been closed, reading raises `ValueError`, but arrays
-    that were read remain valid.
+    from bytes. A pickle contains only the path (or source) and the options. Unpickling raises
+    `OSError` (``ESTALE``) if the file at the path has changed since. After a file has been closed,
+    reading raises `ValueError`, but arrays that were read remain valid.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ class File(Mapping[str, NDArray]):
 
     @property
     def order(self) -> str:
-        """The byte order of types without a prefix, ``"<"`` or ``">"``."""
+        """The default byte order, for types that do not specify one: ``"<"`` or ``">"``."""
         return self._raw.order()
 
     def __getitem__(self, path: str) -> NDArray:
@@ -305,8 +305,8 @@ def open(
     parameters
         The values of parameters that are not in the file, by name or path.
     order
-        The byte order of types without a prefix, ``"<"`` or ``">"``, if neither the layout nor the
-        file specifies it. By default, this is the byte order of this machine.
+        The byte order (``"<"`` or ``">"``) of types that do not specify one, if neither the layout
+        nor the file specifies a default. By default, this is the byte order of this machine.
     memmap
         Whether to map the file into memory, so that arrays are read-only views of the file. If the
         file is truncated while it is mapped, reading the missing part kills the process.

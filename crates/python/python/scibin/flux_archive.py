@@ -170,7 +170,7 @@ class Archive(Mapping[str, Entry]):
 
     The archive is kept in memory, except for the blobs in its store. Any number of threads may use
     it at the same time. It can be pickled unless it was opened from bytes. A pickle contains only
-    the path.
+    the path (or source) and the options.
     """
 
     def __init__(
@@ -251,8 +251,8 @@ class Archive(Mapping[str, Entry]):
         overwrite
             Whether to replace existing files.
         preserve_permissions
-            Whether to restore permissions exactly, including set-user-id, set-group-id and sticky,
-            regardless of the umask.
+            Whether to restore permissions exactly, including the set-user-ID, set-group-ID and
+            sticky bits, regardless of the umask.
 
         Raises
         ------
@@ -318,8 +318,9 @@ def open(
     store
         The store of the blobs, which is a directory or a file written by ``flux dump``.
     profile
-        The accepted archives: only those that RFC 37 allows (``"strict"``), those that Flux reads
-        (``"flux"``), or also those in the dialect before RFC 37 (``"legacy"``).
+        The archives to accept: ``"strict"`` accepts only archives that conform to RFC 37,
+        ``"flux"`` accepts all archives that Flux reads, and ``"legacy"`` also accepts the dialect
+        that Flux used before RFC 37.
     limits
         The limits for the archive, by name: ``"allocation"`` is the number of bytes to read from a
         file at a time (default 4 GiB); ``"document"`` is the size of the JSON text in bytes;
@@ -354,8 +355,8 @@ def create(
     base
         The directory to which the paths in the archive are relative.
     store
-        A directory in which the blobs of larger files are stored. It is created if it does not
-        exist. Without a store, the archive contains all data.
+        A directory in which the content of files larger than 1 KiB is stored as blobs. It is
+        created if it does not exist. Without a store, the archive contains all data.
 
     Raises
     ------
@@ -363,7 +364,7 @@ def create(
         If a file cannot be read. In this case, the archive is not written.
     """
     if isinstance(names, (str, os.PathLike)):
-        raise TypeError("names is a single path: expected several")
+        raise TypeError("names is a single path: expected a list of paths")
     store = None if store is None else os.fspath(store)
     paths = [os.fspath(name) for name in names]
     report = _scibin.flux_create(os.fspath(path), paths, os.fspath(base), store)

@@ -109,5 +109,5 @@ class ObstoreSource(_Remote):
 
 
 def is_url(text: str) -> bool:
-    """Return whether a string begins with a scheme, such as ``s3://`` or ``simplecache::``."""
+    """Return True if a string begins with a scheme, such as ``s3://`` or ``simplecache::``."""
     return _URL.match(text) is not None

@@ -98,8 +98,8 @@ impl NewArrays {
         Ok(Self { arrays: known, compression, compressions: chosen, used: Vec::new() })
     }
 
-    /// Returns the value to write for the array whose object has this address. `pointer` is the
-    /// JSON Pointer of the array in the new tree.
+    /// Returns the value to write for the array object at this address. `pointer` is the JSON
+    /// Pointer of the array in the new tree.
     pub(super) fn value(&mut self, address: usize, pointer: &str) -> Result<Value, Failure> {
         let stored = self.arrays.get(&address);
         let stored = stored

@@ -77,7 +77,7 @@ enum Kind<'py> {
     NumpyScalar,
 }
 
-/// Returns `true` if an object is an instance of a class written in Python.
+/// Returns `Ok(true)` if an object is an instance of the class with this name in this Python module.
 macro_rules! is_class {
     ($object:expr, $module:literal, $name:literal) => {{
         static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -137,12 +137,12 @@ impl<'py> Kind<'py> {
 #[derive(Default)]
 struct Found<'py> {
     copy_blocks: bool,
-    /// How often each object other than a scalar occurs, keyed by its address.
+    /// The number of occurrences of each object other than a scalar, by the address of the object.
     counts: HashMap<usize, usize>,
     arrays: Vec<Bound<'py, PyAny>>,
     /// The plain objects that replace nodes of other files, by the address of the node object.
     read: HashMap<usize, Bound<'py, PyAny>>,
-    /// All objects found, which are kept alive so that no address is used again for another object.
+    /// All objects found. They are kept alive, so that no other object can have the same address.
     alive: Vec<Bound<'py, PyAny>>,
     /// The file from which blocks are copied.
     origin: Option<Arc<OpenFile>>,
@@ -410,7 +410,7 @@ impl<'py> Builder<'py> {
     fn unknown(&self, object: &Bound<'_, PyAny>) -> PyErr {
         let name = type_name(object);
         self.error(&format!(
-            "ASDF has no form for {name}: use a plain value, an array, or Tagged.from_object"
+            "ASDF cannot represent {name}: use a plain value, an array, or Tagged.from_object"
         ))
     }
 }

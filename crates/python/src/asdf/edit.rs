@@ -69,7 +69,8 @@ impl AsdfEditor {
         }
     }
 
-    /// Sets the value at a JSON Pointer. `prepare` has the same meaning as in `asdf_dumps`.
+    /// Sets the value at a JSON Pointer. `prepare` assigns new arrays to blocks (see
+    /// `scibin/asdf/_blocks.py`).
     fn set(
         &self,
         py: Python<'_>,

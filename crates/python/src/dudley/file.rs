@@ -91,7 +91,7 @@ impl DudleyFile {
         self.0.run(py, |file| Ok(DudleyLayout(Arc::clone(file.layout()))))
     }
 
-    /// Returns the byte order of types without a prefix, `<` or `>`.
+    /// Returns the default byte order, which applies to types that do not specify one: `<` or `>`.
     fn order(&self, py: Python<'_>) -> PyResult<&'static str> {
         self.0.run(py, |file| {
             Ok(match file.order() {

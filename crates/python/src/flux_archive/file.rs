@@ -22,8 +22,8 @@ pub(super) struct OpenArchive {
     pub(super) archive: Archive<'static>,
     pub(super) store: Box<dyn BlobStore>,
     pub(super) limits: Limits,
-    /// The maximum number of bytes to read at a time. Without it, a sparse file in the archive
-    /// could require more memory than there is.
+    /// The maximum number of bytes to read at a time. Without this limit, reading a sparse file
+    /// could require more memory than is available.
     allocation: u64,
 }
 

@@ -1,8 +1,8 @@
 """Choosing the blocks in which new arrays are stored.
 
-Arrays that are views of the same memory share a block, each with its own offset and strides. A
-block contains the bytes from the first to the last element of its arrays, but not the rest of the
-base array.
+Overlapping or adjacent views of the same memory can share a block, each with its own offset and
+strides. The block contains the bytes from the first to the last element of these arrays, but not
+the rest of the base array.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _Stored = tuple[Any, str, tuple[int, ...], tuple[int, ...], int]
 _Prepared = tuple[Any, str, tuple[int, ...], tuple[int, ...], int, Any]
 
 _PLAIN: tuple[type, ...] = (np.ndarray, np.memmap, np.recarray, np.ma.MaskedArray)
-"""The accepted classes. Others may mean more than their elements, as does an astropy Quantity."""
+"""The array classes that are accepted. Arrays of other classes, such as an astropy Quantity, may
+contain information besides their elements."""
 
 
 @dataclass(frozen=True)
@@ -63,19 +64,19 @@ def _split(array: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
     if type(array) not in _PLAIN:
         name = f"{type(array).__module__}.{type(array).__qualname__}"
         raise TypeError(
-            f"an array of the class {name} may mean more than its elements: "
-            "use numpy.asarray, or Tagged.from_object"
+            f"an array of the class {name} may contain more than its elements: "
+            "convert it with numpy.asarray or Tagged.from_object"
         )
     mask = None
     if isinstance(array, np.ma.MaskedArray):
         if array.mask is not np.ma.nomask:
             mask = np.ma.getmaskarray(array)
             if mask.dtype != np.bool_:
-                raise TypeError("ASDF has no form for the mask of single fields of records")
+                raise TypeError("ASDF cannot represent a mask for individual fields of records")
         array = array.data
     values = np.asarray(array)
     if values.dtype.hasobject:
-        raise TypeError(f"ASDF has no form for elements of the type {values.dtype}")
+        raise TypeError(f"ASDF cannot represent elements of the type {values.dtype}")
     return values, mask
 
 

@@ -59,7 +59,7 @@ class Editor:
 
     @property
     def report(self) -> EditReport | None:
-        """The result of the edit, or ``None`` before the ``with`` block has ended without error."""
+        """The result of :meth:`commit`, which the ``with`` block calls at its end, or ``None``."""
         return self._report
 
     @property

@@ -35,7 +35,7 @@ class Diagnostic:
     help
         Advice on what to do, which may be empty.
     path
-        The path of the affected file if it is an external one, or ``None``.
+        The path of the affected file if it is an external file, or ``None``.
     pointer
         The JSON Pointer of the affected node, if there is one.
     offset
@@ -109,7 +109,7 @@ class CheckedBlock:
     Attributes
     ----------
     path
-        The path of the file that contains the block if it is an external one, or ``None``.
+        The path of the file that contains the block if it is an external file, or ``None``.
     index
         The index of the block.
     stored_size
@@ -153,8 +153,8 @@ class File(Mapping[Any, Any]):
     ``file["/meta/gain"]``.
 
     Any number of threads may use a file at the same time. It can be pickled unless it was opened
-    from bytes. A pickle contains only the path, and unpickling raises `OSError` (``ESTALE``) if the
-    file has changed since.
+    from bytes. A pickle contains only the path (or source) and the options. Unpickling raises
+    `OSError` (``ESTALE``) if the file at the path has changed since.
 
     Lazy arrays and nodes need the file. After it has been closed, using them raises `ValueError`,
     but arrays that were read remain valid.
@@ -194,7 +194,7 @@ class File(Mapping[Any, Any]):
 
     @property
     def memmap(self) -> bool:
-        """Whether arrays are read-only views of the mapped file."""
+        """Whether arrays in uncompressed blocks are read-only views of the mapped file."""
         return bool(self._options["memmap"])
 
     @property

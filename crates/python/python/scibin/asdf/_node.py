@@ -157,7 +157,7 @@ class MappingNode(Node, Mapping[Any, Any]):
 
 
 class SequenceNode(Node, Sequence[Any]):
-    """A sequence. ``numpy.asarray`` converts a list of numbers."""
+    """A sequence. ``numpy.asarray`` converts a sequence of numbers into an array."""
 
     __slots__ = ()
 
@@ -221,7 +221,7 @@ class ArrayNode(Node):
 
 @dataclass(frozen=True)
 class _ArrayAddress:
-    """The location of an array: a file, which is pickled as its path, and a JSON Pointer."""
+    """The location of an array: a file, which is pickled as its path or source, and a pointer."""
 
     file: File
     pointer: str

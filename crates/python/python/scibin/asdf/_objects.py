@@ -1,7 +1,8 @@
 """Converting objects of other packages, using the package ``asdf`` and its extensions.
 
 To convert a node, the node and its blocks are written to an ASDF file in memory, which ``asdf``
-reads. To convert an object, ``asdf`` writes such a file. Only public interfaces are used.
+reads. To convert an object, ``asdf`` writes the object to a file in memory, which is then read.
+Only public interfaces are used.
 """
 
 from __future__ import annotations

@@ -38,10 +38,11 @@ def write(
     tree
         The root of the tree, which must be a mapping. Values may be dictionaries, lists, tuples,
         sets, strings, numbers, ``None``, bytes, dates, numpy arrays, masked arrays, numpy scalars,
-        :class:`Tagged`, and nodes and lazy arrays of other files. Views of the same memory share a
-        block. An object that occurs several times is written only once, and may contain itself. If
-        the tree contains nodes of other files, the blocks of the first of these files are copied
-        without decoding them, and the blocks of the others are decoded.
+        :class:`Tagged`, and nodes and lazy arrays of other files. Overlapping or adjacent views of
+        the same memory can share a block. An object that occurs several times is written only once,
+        and may contain itself. If the tree contains nodes of other files, the blocks of the first
+        of these files are copied without decoding them, and the blocks of all other files are
+        decoded.
     compression
         The compression of new blocks: ``"zlib"``, ``"bzp2"``, ``"lz4"``, ``"lz4f"``, ``"zstd"``,
         ``"blsc"`` or ``"none"``, optionally with a level, as in ``"zlib:9"``. To choose the
@@ -93,7 +94,7 @@ def dumps(
     align: int | None = None,
     standard: str = "1.6.0",
 ) -> bytes:
-    """Return a new file as bytes. The arguments are those of :func:`write`."""
+    """Return a new file as bytes. The arguments have the same meaning as in :func:`write`."""
     _check_root(tree)
     one, several = _compressions(compression)
     return _scibin.asdf_dumps(
@@ -112,4 +113,4 @@ def _compressions(
 def _check_root(tree: object) -> None:
     root = tree.tree if isinstance(tree, File) else tree
     if not isinstance(root, Mapping):
-        raise TypeError(f"the root of a tree is a mapping, not {type(root).__name__}")
+        raise TypeError(f"the root of a tree must be a mapping, not {type(root).__name__}")

@@ -161,9 +161,9 @@ class File:
     contain selected elements are decoded.
 
     Any number of threads may use a file at the same time. It can be pickled unless it was opened
-    from bytes. A pickle contains only the path, and unpickling raises `OSError` (``ESTALE``) if the
-    file has changed since. After a file has been closed, reading raises `ValueError`, but arrays
-    that were read remain valid.
+    from bytes. A pickle contains only the path (or source) and the options. Unpickling raises
+    `OSError` (``ESTALE``) if the file at the path has changed since. After a file has been closed,
+    reading raises `ValueError`, but arrays that were read remain valid.
 
     Examples
     --------
@@ -304,7 +304,7 @@ class File:
         try:
             out = np.empty(array.shape, array.dtype, "F" if is_fortran else "C")
         except ValueError as error:
-            message = f"numpy cannot hold an array of shape {array.shape}: {error}"
+            message = f"numpy cannot create an array of shape {array.shape}: {error}"
             raise FormatError(message, path=self._path, code="array") from None
         if out.nbytes:
             flat = (out.T if is_fortran else out).reshape(-1).view(np.uint8)
@@ -389,7 +389,7 @@ def verify(source: _Source, *, threads: int | None = None) -> Report:
     OSError
         If the file cannot be read.
     FormatError
-        If the file is not a Bloscpack file.
+        If the file is not a Bloscpack file, or has an unknown version of the format.
     """
     try:
         with File(source, threads=threads) as file:
@@ -420,9 +420,10 @@ def recover(
     out_file
         The new file.
     skip_bad
-        Whether to leave out bad chunks, so that all later data moves towards the start.
+        Whether to leave out bad chunks, so that all later data moves towards the start. By default,
+        only the chunks before the first bad chunk are copied.
     fill_zeros
-        Whether to replace bad chunks with zeros.
+        Whether to replace bad chunks with zeros, so that all later data keeps its offset.
 
     Raises
     ------

@@ -104,7 +104,7 @@ _CALLS: dict[str, type[ValueError]] = {
 
 @contextmanager
 def _named() -> Iterator[None]:
-    """Replace errors of the extension by the corresponding exceptions of the original program."""
+    """Replace errors of the extension with the corresponding exceptions of `bloscpack`."""
     try:
         yield
     except FormatError as error:
