@@ -29,7 +29,7 @@ export class Client {
     this.#calls.delete(id);
     if (error === undefined) call?.resolve(result);
     else call?.reject(new Error(isBroken ? `The file cannot be read: ${error}.` : error));
-    if (isBroken) this.#restart("The reader stopped and was started again.");
+    if (isBroken) this.#restart("The reader stopped unexpectedly and was restarted.");
     if (this.#calls.size === 0) this.onbusy(false);
   }
 

@@ -21,7 +21,7 @@ export class DataPanel {
   /** Clears the panel, because another file has been opened. */
   clear(fileName) {
     this.#fileName = fileName;
-    this.#box.replaceChildren(element("p", { className: "hint" }, "Select an entry of the tree."));
+    this.#box.replaceChildren(element("p", { className: "hint" }, "Select an entry in the tree."));
   }
 
   async show(node) {

@@ -1,4 +1,4 @@
-// A histogram that shows the two values that become black and white, and lets the user drag them.
+// A histogram that shows the values drawn in the darkest and the lightest colour, and lets the user drag these limits.
 
 import { color, element, fitted, short } from "./dom.js";
 

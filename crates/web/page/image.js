@@ -111,7 +111,7 @@ export class ImageView {
     this.#picture = await this.#client.call("picture", pointer, field, this.#slice(), MAX_SIDE);
     const { step, isSampled, histogram } = this.#picture;
     const parts = [];
-    if (isSampled) parts.push(`Shows one of ${step} rows and columns`);
+    if (isSampled) parts.push(`Shows 1 in ${step} rows and columns`);
     else if (step > 1) parts.push(`Each pixel is the mean of ${step} × ${step} elements`);
     if (histogram.nan) parts.push(`${histogram.nan} pixels without a value`);
     this.#note.textContent = parts.join(" · ");

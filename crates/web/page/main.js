@@ -98,7 +98,7 @@ function showAbout({ about, diagnostics }) {
         : null,
       found.help ? element("p", { className: "quiet" }, found.help) : null,
     ));
-  const none = element("p", { className: "quiet" }, "Nothing irregular was found.");
+  const none = element("p", { className: "quiet" }, "No irregularities were found.");
   byId("about-panel").replaceChildren(
     element("dl", { className: "facts" }, ...facts),
     element("h2", {}, "Diagnostics"),
@@ -182,7 +182,7 @@ async function showParts() {
     const body = rows.map((row) => element("tr", {}, ...row.map((cell) =>
       element("td", { className: /^\d+$/.test(cell) ? "number" : "" }, cell))));
     const table = element("table", {}, element("thead", {}, head), element("tbody", {}, ...body));
-    const none = element("p", { className: "hint" }, "There are none.");
+    const none = element("p", { className: "hint" }, "The table is empty.");
     box.append(rows.length ? element("div", { className: "scroll", tabIndex: 0 }, table) : none);
     if (more) box.append(element("p", { className: "quiet" }, `and ${more} more`));
   } catch (error) {

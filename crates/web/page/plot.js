@@ -45,7 +45,7 @@ export class PlotView {
     this.#curve.range = [start, end];
     const { min, median, max, nan, step, histogram } = this.#curve;
     const facts = [["minimum", short(min)], ["median", short(median)], ["maximum", short(max)], ["NaN", nan]];
-    if (step > 1) facts.push(["sampled", `1 of ${step} elements`]);
+    if (step > 1) facts.push(["sampled", `1 in ${step} elements`]);
     this.#facts.replaceChildren(...facts.map(([name, value]) =>
       element("div", {}, element("dt", {}, name), element("dd", {}, String(value)))));
     this.#histogram.show(histogram);

@@ -34,7 +34,8 @@ pub(crate) trait Format {
     /// Writes the node at a pointer as text. Most containers are written as JSON.
     fn write_text(&self, pointer: &str, out: &mut dyn Write) -> Result<()>;
 
-    /// Writes the tree as JSON.
+    /// Writes the tree of an ASDF file as JSON. In any other format, writes the metadata, the layout or the list of
+    /// entries.
     fn write_json(&self, out: &mut dyn Write) -> Result<()>;
 
     /// Returns the array at a pointer. Fails if there is no array.
@@ -53,8 +54,9 @@ pub(crate) fn limits() -> Limits {
     Limits::default().max_alloc(1 << 30).max_decoded(1 << 30)
 }
 
-/// Opens the first of the added files that has a known format, and returns it with its name. The other files may be
-/// needed to read it.
+/// Opens the first of the added files that has a known format, and returns the file with its name. If a layout was
+/// added, it describes the first other file without a known signature. If there is no other file, opens the layout
+/// itself.
 pub(crate) fn open() -> Result<(String, Box<dyn Format>)> {
     let files = Source::all();
     let is_layout = |file: &Source| file.name().rsplit_once('.').is_some_and(|(_, it)| it == "dud");

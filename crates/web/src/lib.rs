@@ -121,7 +121,8 @@ impl Document {
         Ok(String::from_utf8_lossy(&out.0).into_owned() + more)
     }
 
-    /// Returns the tree as JSON.
+    /// Returns the tree of an ASDF file as JSON. In any other format, returns the metadata, the layout or the list of
+    /// entries.
     pub fn json(&self) -> Result<String> {
         let mut out = Vec::new();
         self.format.write_json(&mut out)?;

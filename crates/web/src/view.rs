@@ -92,15 +92,16 @@ impl Picture {
         self.sampled > 1
     }
 
-    /// Returns the values at the percentiles `low` and `high`, which become black and white. Returns
-    /// an empty array if there are no such values.
+    /// Returns the values at the percentiles `low` and `high`. Returns an empty array if the image
+    /// contains no finite values.
     pub fn limits(&self, low: f64, high: f64) -> Vec<f64> {
         let stretch = Stretch { range: Range::Percentiles(low, high), ..Stretch::default() };
         let limits = stretch.limits(self.plane.values());
         limits.map(|(low, high)| vec![low, high]).unwrap_or_default()
     }
 
-    /// Returns the pixels as RGBA. `low` and `high` are the values that become black and white.
+    /// Returns the pixels as RGBA. `low` and `high` are the values to draw in the darkest and the
+    /// lightest colour.
     pub fn render(
         &self,
         low: f64,
