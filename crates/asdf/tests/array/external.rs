@@ -108,7 +108,7 @@ fn a_uri_that_leads_out_of_the_folder_is_forbidden_unless_any_file_is_allowed() 
 }
 
 #[test]
-fn deny_forbids_every_external_file_and_root_forbids_files_outside_its_folder() {
+fn the_policy_deny_forbids_every_external_file_and_the_policy_root_files_outside_its_folder() {
     let folder = folder("x.asdf");
     fs::write(folder.path().join("x.asdf"), exploded(&[1, 2])).unwrap();
     let elsewhere = TempDir::new().unwrap();

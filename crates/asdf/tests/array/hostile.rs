@@ -103,7 +103,7 @@ fn strings_of_zero_bytes_count_towards_the_limit() {
 }
 
 #[test]
-fn an_array_in_a_truncated_block_is_an_error_but_another_array_can_be_read() {
+fn reading_an_array_in_a_truncated_block_fails_but_other_arrays_can_be_read() {
     let tree = format!("{}\nb: [1]", a("datatype: int8, byteorder: big, shape: [8]"));
     let mut bytes = bytes_of(&tree, &[&[0; 8]]);
     bytes.truncate(bytes.len() - 1);

@@ -237,7 +237,7 @@ fn an_array_reports_whether_its_elements_are_in_a_block_or_inline() {
 }
 
 #[test]
-fn an_array_in_a_missing_block_is_an_error() {
+fn reading_an_array_in_a_missing_block_is_an_error() {
     for source in ["1", "-2", "9223372036854775807", "-9223372036854775808"] {
         let keys = format!("source: {source}, datatype: int8, byteorder: big, shape: [1]");
         let file = file(&format!("a: !core/ndarray-1.1.0 {{{keys}}}"), &[&[5]]);
@@ -287,7 +287,7 @@ fn nodes_with_an_unknown_tag_and_untagged_mappings_are_arrays_only_on_request() 
 }
 
 #[test]
-fn reading_a_tile_reads_only_its_bytes_from_the_file() {
+fn reading_a_part_of_an_array_reads_only_the_bytes_of_that_part() {
     let data: Vec<u8> = (0..=255).cycle().take(100 * 8000).collect();
     let tree = a("datatype: float64, byteorder: big, shape: [100, 1000]");
     let bytes = bytes_of(&tree, &[&data]);

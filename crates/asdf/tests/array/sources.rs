@@ -69,7 +69,7 @@ fn check(file: &Asdf) {
 }
 
 #[test]
-fn a_file_reads_the_same_from_a_path_a_memory_map_or_another_source() {
+fn a_file_has_the_same_content_from_a_path_a_memory_map_or_another_source() {
     let bytes = bytes();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.asdf");

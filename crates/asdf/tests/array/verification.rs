@@ -86,8 +86,8 @@ fn is_checksum_error(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Block { index: 0, kind: BlockError::Checksum { .. } })
 }
 
-/// Calls `check` twice for each damaged block, with the name of the compression and a function that
-/// opens the file. The first function opens it from memory, and the second from a source.
+/// Calls `check` for each damaged block, with the name of the compression and a function that opens
+/// the file from memory. Then calls it again with a function that opens the file from a source.
 fn for_each_file(verify: Verify, check: impl Fn(&str, &dyn Fn() -> Asdf)) {
     for (compression, block) in damaged_blocks() {
         let bytes = [bytes_of(TREE, &[]), block].concat();
@@ -166,7 +166,7 @@ fn reading_an_entire_array_verifies_it_in_the_same_pass() {
         source.clear();
         read(&array).unwrap();
         let len: u64 = source.ranges().iter().map(|range| range.end - range.start).sum();
-        // Up to 64 KiB of the data was already read when the file was opened.
+        // Opening the file has already read up to 64 KiB of the data.
         let once = data.len() as u64 - (64 << 10)..=data.len() as u64;
         if READS_AT_ONCE.contains(name) {
             assert!(once.contains(&len), "{name}: {len}");

@@ -55,7 +55,7 @@ fn a_block_node_that_moves_into_brackets_is_rewritten_in_flow_style() {
 }
 
 #[test]
-fn anchors_inside_a_moved_node_are_defined_once_before_their_aliases() {
+fn an_anchor_inside_a_moved_node_is_defined_exactly_once_and_before_its_aliases() {
     let text = "a: &x {p: &y [1]}\nb: *y\nc: *x\n";
     check(text, &[(Set("/a", "0"), "a: 0\nb: &y [1]\nc: &x {p: *y}\n")]);
     let text = "a:\n- &x {p: 1}\n- &y [*x]\nb: *y\nc: *x\n";
@@ -105,7 +105,7 @@ fn a_merged_key_can_be_overridden_but_not_removed_or_renamed() {
 }
 
 #[test]
-fn a_new_anchor_does_not_use_the_name_of_an_existing_one() {
+fn a_new_anchor_does_not_reuse_the_name_of_an_existing_anchor() {
     let text = "a: &id001 {p: 1}\nb: *id001\n";
     let after = edited(text, Set("/c", "[&id001 {q: 2}, *id001]")).unwrap();
     assert_eq!(after, "a: &id001 {p: 1}\nb: *id001\nc: [&id002 {q: 2}, *id002]\n");

@@ -23,7 +23,7 @@ fn replacing_a_value_keeps_comments_and_white_space() {
 }
 
 #[test]
-fn a_new_value_is_inserted_as_written_but_becomes_flow_style_inside_brackets() {
+fn a_new_value_is_inserted_as_written_but_is_converted_to_flow_style_inside_brackets() {
     let text = "a: 1 # one\nb: {x: 1}\nc:\n- 1 # one\n- k: 1\n  l: 2\n";
     check(
         text,

@@ -152,7 +152,8 @@ pub(crate) fn dtype(array: &NdArray<'_>) -> Value {
     little(&array.datatype().descr_json())
 }
 
-/// Makes a dtype little-endian, as in the digest.
+/// Converts a dtype to little-endian byte order, because the expected digests are of little-endian
+/// data.
 fn little(dtype: &Value) -> Value {
     match dtype {
         Value::String(text) if text.starts_with('>') => Value::String(text.replacen('>', "<", 1)),

@@ -120,7 +120,7 @@ fn metadata_about_the_writing_library_is_ignored_on_request() {
 }
 
 #[test]
-fn a_comparison_reports_differences_in_type_shape_and_elements_of_arrays() {
+fn a_comparison_reports_differences_in_the_type_the_shape_and_the_elements_of_an_array() {
     let array = |data: &str| format!("a: !core/ndarray-1.1.0 {data}");
     let of = |before: &str, after: &str| differences(&array(before), &array(after));
     assert_eq!(of("[[1, 2], [3, 4]]", "[[1, 2], [3, 4]]"), [""; 0]);
@@ -223,7 +223,7 @@ fn comparing_cycles_alias_bombs_and_endless_arrays_terminates() {
     let circle = "a: &a {b: *a, c: 1}";
     assert_eq!(differences(circle, circle), [""; 0]);
     assert_eq!(differences(circle, "a: &a {b: *a, c: 2}"), ["~ /a/c: 1 -> 2"]);
-    // Compare a cycle of one node with a cycle of two.
+    // Compare a cycle of one node with a cycle of two nodes.
     assert_eq!(differences("a: &a {b: *a}", "a: &a {b: {b: *a}}"), [""; 0]);
 
     // Each level contains the level below twice, so there are about 2^40 paths, but only forty

@@ -187,7 +187,7 @@ fn a_string_that_does_not_match_the_pattern_is_reported() {
 }
 
 #[test]
-fn missing_disallowed_and_dependent_keys_are_reported() {
+fn missing_keys_disallowed_keys_and_unmet_dependencies_are_reported() {
     let text =
         "#ASDF 1.0.0\n%YAML 1.1\n---\no: !<asdf://scibin.example/tags/observation-1.0.0> {}\n...\n";
     let found = validate(&Asdf::from_bytes(text.as_bytes().to_vec()).unwrap());

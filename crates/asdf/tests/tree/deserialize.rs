@@ -230,7 +230,7 @@ fn floats_dates_and_binary_data_are_deserialized() {
 }
 
 #[test]
-fn mappings_merge_keys_sets_and_pairs_are_deserialized() {
+fn sets_pairs_mappings_and_merge_keys_are_deserialized() {
     let map = read::<BTreeMap<String, i32>>("{7: 1, yes: 2, ~: 3, 1.50: 4}").unwrap();
     assert_eq!(map.keys().collect::<Vec<_>>(), ["1.50", "7", "null", "true"]);
     assert_eq!(read::<HashMap<i64, i32>>("{0x7: 1}").unwrap(), HashMap::from([(7, 1)]));
@@ -333,7 +333,7 @@ fn deserializing_aliases_that_expand_too_much_is_an_error() {
 }
 
 #[test]
-fn integers_complex_numbers_and_arrays_of_a_file_are_deserialized() {
+fn arrays_integers_and_complex_numbers_of_a_file_are_deserialized() {
     let file = Asdf::from_bytes(
         &b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
         small: !core/integer-1.1.0 {words: [7], sign: '-'}\n\

@@ -31,7 +31,7 @@ fn a_local_tag_that_begins_like_a_handle_stays_local() {
 }
 
 #[test]
-fn a_version_directive_after_a_tag_directive_keeps_the_handle() {
+fn a_version_directive_does_not_discard_an_earlier_tag_directive() {
     let document = parse("%TAG ! tag:a/\n%YAML 1.1\n--- !x\na: 1\n");
     assert_eq!(document.root().tag(), Some("tag:a/x"));
 }
@@ -91,7 +91,7 @@ fn ls_and_ps_in_a_scalar_are_kept_without_the_indentation_around_them() {
 }
 
 #[test]
-fn invalid_directives_are_errors_and_unknown_ones_are_reported() {
+fn invalid_directives_are_errors_and_unknown_directives_are_reported() {
     assert!(fault("%YAML 2.0\n---\na: 1\n").3.contains("2.0"));
     assert!(fault("%YAML 1.1\n%YAML 1.1\n---\na: 1\n").3.contains("second"));
     assert!(fault("%TAG !foo tag:x\n---\na: 1\n").3.contains("!foo"));

@@ -59,7 +59,7 @@ fn an_alias_may_be_a_key() {
 }
 
 #[test]
-fn own_keys_override_merged_keys_and_earlier_merged_mappings_override_later_ones() {
+fn own_keys_override_merged_keys_and_earlier_merged_mappings_override_later_merged_mappings() {
     let text = "a: &a {p: 1, q: 2}\nb: &b {p: 5, r: 6}\n\
                 x: {<<: *a, q: 3}\ny: {<<: [*a, *b], s: 7}\nz: {<<: [*b, *a]}\nw: {<<: {t: 8}}\n";
     let document = parse(text);

@@ -92,7 +92,7 @@ fn read(file: &Asdf, pointer: &str) -> (Datatype, Vec<u64>, Vec<u8>) {
 }
 
 #[test]
-fn every_datatype_and_byte_order_reads_back_from_a_block() {
+fn arrays_of_every_datatype_and_byte_order_are_read_back_from_a_block() {
     for datatype in all_datatypes() {
         let bytes = elements(&datatype, 12);
         let array = Array::from_bytes(bytes.clone(), datatype.clone(), &[3, 4]).unwrap();
@@ -127,7 +127,7 @@ fn an_array_made_from_a_vector_or_bytes_shares_their_memory() {
 }
 
 #[test]
-fn every_datatype_reads_back_from_the_tree() {
+fn arrays_of_every_datatype_are_read_back_from_the_tree() {
     for datatype in all_datatypes() {
         for shape in [&[3, 4][..], &[12], &[2, 3, 2], &[]] {
             let count = usize::try_from(shape.iter().product::<u64>()).unwrap();

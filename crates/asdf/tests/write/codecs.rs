@@ -70,17 +70,17 @@ fn check(compressions: &[&str]) {
 }
 
 #[test]
-fn data_compressed_with_zlib_reads_back_from_a_single_stream() {
+fn zlib_writes_a_single_stream_that_decodes_to_the_same_data() {
     check(&["zlib:0", "zlib:1", "zlib:6", "zlib:9"]);
 }
 
 #[test]
-fn data_compressed_with_bzip2_reads_back_from_a_single_stream() {
+fn bzip2_writes_a_single_stream_that_decodes_to_the_same_data() {
     check(&["bzp2:1", "bzp2:9"]);
 }
 
 #[test]
-fn data_reads_back_without_compression_and_from_lz4_zstd_and_blosc() {
+fn data_stored_uncompressed_or_with_lz4_zstd_or_blosc_is_restored() {
     check(&["none", "lz4"]);
     #[cfg(feature = "lz4f")]
     check(&["lz4f"]);

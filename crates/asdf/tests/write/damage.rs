@@ -62,9 +62,9 @@ fn repair(bytes: &[u8]) -> Option<(Vec<u8>, RecoverReport)> {
     Some((out.into_inner(), report))
 }
 
-/// Repairs a damaged file. The data of each array that was readable before must be the same as
-/// before or as in the good file, unless the report lists the array. Returns a description of the
-/// first violation, or `None` if there is none or the file cannot be repaired.
+/// Repairs a damaged file. Each array that was readable before must keep its data or get the data
+/// of the good file, unless the report lists the array or the tree as lost. Returns a description
+/// of the first violation, or `None` if there is no violation or the file cannot be repaired.
 fn broken_promise(good: &BTreeMap<String, Vec<u8>>, damaged: &[u8]) -> Option<String> {
     let before = arrays(damaged);
     let (repaired, report) = repair(damaged)?;
@@ -222,7 +222,7 @@ fn repair_keeps_every_readable_array_or_reports_its_loss() {
 
 #[test]
 fn repair_changes_no_array_if_an_index_entry_is_off_by_up_to_100() {
-    // Unless many cases are requested, test only some of the differences, because testing all of
+    // Unless many cases are requested, test only some of the wrong entries, because testing all of
     // them takes several seconds.
     let step = if from_environment("SCIBIN_DAMAGE_CASES", 4) < 100 { 11 } else { 1 };
     for name in ["datatypes_little", "compressed_zlib", "padded", "records"] {
@@ -270,7 +270,7 @@ fn repair_does_not_undo_a_line_ending_conversion_that_only_a_wrong_index_suggest
     let good = without_checksums();
     let file = Asdf::from_bytes(good.clone()).unwrap();
     let second = file.blocks().get(1).unwrap().offset();
-    // After the first block, insert one byte for each pair of CR and LF in its data.
+    // After the first block, insert one byte for each pair of CR and LF in the data of the block.
     let mut bytes = good.clone();
     let at = usize::try_from(second).unwrap();
     bytes.splice(at..at, [b'x'; 15]);

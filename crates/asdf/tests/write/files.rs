@@ -11,7 +11,7 @@ use binio::write::fault::{Fault, FaultyWriter};
 
 use crate::{bytes_of, open};
 
-/// Creates a file with two arrays, and a third with an unknown tag. Each has its own block.
+/// Creates a file with three arrays, each in its own block. The third array has an unknown tag.
 fn original() -> Vec<u8> {
     let numbers = |len: u64| {
         let bytes: Vec<u8> = (0..len).flat_map(u64::to_le_bytes).collect();
@@ -222,7 +222,7 @@ fn a_failed_explosion_leaves_the_old_files() {
         all
     };
     let before = content();
-    // Damage the last block of a copy, and explode this copy to the same path.
+    // Damage the last block of a copy, and explode the copy to the path of the exploded file.
     let mut bytes = original();
     let last = file.blocks().get(2).unwrap().data_range().unwrap();
     bytes[usize::try_from(last.start).unwrap()] ^= 1;

@@ -96,7 +96,7 @@ fn moving_an_array_into_the_tree_keeps_the_text_of_other_nodes() {
 }
 
 #[test]
-fn a_copy_for_another_standard_changes_only_the_versions_of_tags() {
+fn a_copy_for_another_version_of_the_standard_changes_only_the_versions_of_tags() {
     let file = file(TREE, &[1, 2]);
     let options = WriteOptions::new().standard(Version::new(1, 0, 0)).keep_library();
     let new = copy(&file, Tree::from_file(&file, 0).unwrap(), options);

@@ -33,7 +33,7 @@ fn the_library_and_the_history_are_written_first() {
     let history = file.history().unwrap();
     assert_eq!(history.extensions, [extension]);
     assert_eq!(history.entries[0].software, entry.software);
-    // A second entry follows the first.
+    // A new history entry is written after the existing entry.
     tree = Tree::from_file(&file, 0).unwrap();
     let file = written(tree, WriteOptions::new().history(HistoryEntry::new("changed")));
     let descriptions: Vec<String> =

@@ -258,8 +258,8 @@ fn after_a_block_is_lost_no_array_reads_the_data_of_another_block() {
 fn after_repair_no_array_uses_a_block_with_an_uncertain_number() {
     let good = plain();
     let (blocks, index) = (offsets(&good), index_of(&good));
-    // Without the index, the last block may be the third block, or the second block of a file whose
-    // third block is lost.
+    // Without the index, the number of the last block is uncertain: it may be the third block, or
+    // the second block of a file whose third block is lost.
     let mut bytes = good[..index].to_vec();
     bytes[blocks[1]..blocks[1] + 4].fill(b'x');
     let (again, report) = repaired(&bytes);
@@ -320,7 +320,7 @@ fn repairing_a_block_with_wrong_sizes_ends_it_at_the_next_block() {
 }
 
 #[test]
-fn repairing_corrects_legacy_checksums_and_keeps_wrong_ones() {
+fn repairing_corrects_legacy_checksums_and_keeps_wrong_checksums() {
     let good = file(&WriteOptions::new().compression(Compression::Zlib(6)));
     let at = offsets(&good)[1];
     let mut bytes = good.clone();
@@ -599,7 +599,7 @@ fn repairing_keeps_valid_golden_files_valid_and_repairing_again_changes_nothing(
 }
 
 #[test]
-fn repairing_a_hostile_file_does_not_inflate_its_output() {
+fn repairing_a_hostile_file_does_not_produce_a_much_larger_file() {
     let good = plain();
     let blocks = offsets(&good);
     // Write nonsensical values to each field of a header.

@@ -100,8 +100,8 @@ fn a_file_of_rows_is_valid_at_every_step_of_closing() {
     let streamed = fs::read(&path).unwrap();
     rows.close().unwrap();
     let closed = fs::read(&path).unwrap();
-    // Closing first writes the header, in a single write, and then the index, any part of which may
-    // be missing.
+    // Closing first writes the header in a single write, and then the index. If closing is
+    // interrupted, any part of the index may be missing.
     for len in streamed.len()..=closed.len() {
         let file = Asdf::from_bytes(closed[..len].to_vec()).unwrap();
         assert_eq!(events(&file), (vec![3], vec![1, 2, 3]), "{len}");

@@ -147,7 +147,7 @@ fn numbers_and_dates_are_written_in_the_notation_of_yaml_1_1() {
 }
 
 #[test]
-fn collections_of_scalars_are_written_in_flow_style_and_all_others_in_block_style() {
+fn collections_of_scalars_are_written_in_flow_style_and_other_collections_in_block_style() {
     let inner: Mapping = [("p", 1), ("q", 2)].into_iter().collect();
     let list: Value = vec![Value::from(inner), vec![1, 2].into(), Value::Null].into();
     let root: Mapping = [("empty", Mapping::new().into()), ("list", list)].into_iter().collect();
@@ -158,7 +158,8 @@ fn collections_of_scalars_are_written_in_flow_style_and_all_others_in_block_styl
 fn long_lines_are_broken_where_libyaml_breaks_them() {
     let words = vec!["word"; 30].join(" ");
     let text = of(words.as_str());
-    // PyYAML breaks at the first space after column 80. The first line began with `k: `.
+    // PyYAML breaks at the first space after column 80. The key `k: ` has been removed from the
+    // first line.
     assert_eq!(text.lines().next().unwrap().len(), 79, "{text}");
     let numbers: Value = (100_000..100_020).collect::<Vec<i32>>().into();
     let text = of(numbers.clone());
@@ -168,7 +169,7 @@ fn long_lines_are_broken_where_libyaml_breaks_them() {
 }
 
 #[test]
-fn long_and_multi_line_keys_read_back() {
+fn long_and_multi_line_keys_are_read_back_unchanged() {
     for key in ["k".repeat(128), "k".repeat(129), "a b ".repeat(100), "a\nb".to_owned()] {
         let root: Mapping = [(key.as_str(), 1)].into_iter().collect();
         let nested: Value = vec![Value::from(root.clone()), root.into()].into();
@@ -226,7 +227,7 @@ fn a_tree_read_from_text_keeps_styles_tags_anchors_and_merge_keys() {
 }
 
 #[test]
-fn scalars_that_are_invalid_in_plain_style_read_back() {
+fn scalars_that_are_invalid_in_plain_style_keep_their_text() {
     for text in ["a: b", "x\ny", "]", "'", "", "- 1", "a #b", "\u{0}"] {
         let root: Mapping =
             [("k", Value::ScalarText(ScalarText::plain(text)))].into_iter().collect();
@@ -254,7 +255,7 @@ fn the_last_value_of_a_repeated_key_is_used() {
 }
 
 #[test]
-fn a_tree_within_the_depth_limit_reads_back_and_a_deeper_one_is_an_error() {
+fn a_tree_within_the_depth_limit_reads_back_but_a_deeper_tree_is_rejected() {
     let text = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
     // Nest block sequences on one line.
     let blocks = |depth: usize| "- ".repeat(depth) + "x";
