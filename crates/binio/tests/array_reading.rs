@@ -32,7 +32,7 @@ fn places(array: &Strided) -> Vec<usize> {
     places.into_iter().map(|place| usize::try_from(place).unwrap()).collect()
 }
 
-/// Reverses the bytes of each number in an element, unless the number is in the wanted byte order.
+/// Converts the numbers in an element to the byte order `wanted`.
 fn to_order(datatype: &Datatype, wanted: Endian, element: &mut [u8]) {
     match datatype {
         Datatype::Scalar(scalar) if scalar.endian() != wanted && scalar.component_width() > 1 => {
@@ -123,8 +123,8 @@ fn datatypes() -> impl Strategy<Value = Datatype> {
     })
 }
 
-/// Generates an array of any type inside the data. Its elements may overlap, run backwards and have
-/// gaps.
+/// Generates an array of any type inside the data. Its elements may overlap, be in reverse order,
+/// and have gaps between them.
 fn any_array() -> impl Strategy<Value = (Datatype, Strided)> {
     (datatypes(), prop::collection::vec((0..6_u64, -20..=20_i64), 0..4)).prop_filter_map(
         "inside the data",
@@ -137,8 +137,8 @@ fn any_array() -> impl Strategy<Value = (Datatype, Strided)> {
     )
 }
 
-/// Generates an array whose elements do not overlap. Its axes are in any order, some backwards and
-/// some with gaps.
+/// Generates an array whose elements do not overlap. The strides of its axes are in any order, some
+/// are negative, and some leave gaps.
 fn disjoint_array() -> impl Strategy<Value = (Datatype, Strided)> {
     let axis = (1..5_u64, 0..3_u64, any::<bool>());
     (datatypes(), prop::collection::vec(axis, 0..4))
@@ -181,7 +181,7 @@ fn array<D: Data>(data: D, datatype: &Datatype, layout: &Strided) -> Array<D> {
 
 proptest! {
     #[test]
-    fn reads_from_memory_files_and_blocks_match_a_naive_loop(
+    fn reads_from_blocks_from_memory_and_from_files_match_a_naive_loop(
         (datatype, layout) in any_array(),
         (numbers, wanted) in orders(),
         is_fortran in any::<bool>(),
@@ -222,7 +222,7 @@ proptest! {
     }
 
     #[test]
-    fn written_elements_read_back_and_all_other_bytes_are_unchanged(
+    fn written_elements_can_be_read_back_and_all_other_bytes_are_unchanged(
         (datatype, layout) in disjoint_array(),
         (numbers, _) in orders(),
         is_fortran in any::<bool>(),
@@ -311,7 +311,7 @@ fn contiguous_elements_are_read_in_a_single_range() {
 
 #[test]
 fn large_ranges_are_read_in_pieces_of_1_mib() {
-    // From the first to the last selected element, there are 2,399,992 of the 2,400,000 bytes.
+    // The selected elements extend over 2,399,992 of the 2,400,000 bytes.
     let ranges = reads(&[300_000], "::2");
     assert_eq!(ranges, [10..1_048_578, 1_048_586..2_097_154, 2_097_162..2_400_002]);
 }
@@ -437,7 +437,7 @@ fn types_buffers_and_layouts_that_do_not_fit_an_array_are_rejected() {
 }
 
 #[test]
-fn overlapping_elements_and_buffers_of_the_wrong_size_cannot_be_written() {
+fn writing_fails_if_elements_overlap_or_a_buffer_has_the_wrong_size() {
     let datatype = Datatype::parse("<u2").unwrap();
     let write = |layout: &Strided, packed: &[u8], data: &mut [u8]| {
         write_bytes(layout, &datatype, packed, Order::C, ByteOrder::Stored, data)
@@ -504,7 +504,7 @@ fn ndarrays_have_the_requested_element_order() {
 }
 
 #[test]
-fn writing_swaps_the_bytes_of_an_element_larger_than_a_piece() {
+fn writing_swaps_bytes_even_if_an_element_is_larger_than_a_piece() {
     // Each element takes 1.2 MB, but a piece takes at most 1 MiB.
     let datatype = Datatype::parse(">U300000").unwrap();
     let len = 2 * datatype.itemsize();

@@ -23,7 +23,7 @@ const ALWAYS_SPLIT: c_int = 1;
 const AUTO_SPLIT: c_int = 3;
 const FORWARD_COMPATIBLE_SPLIT: c_int = 4;
 
-/// A generator of pseudorandom numbers, which are the same in every run.
+/// A pseudorandom number generator that produces the same numbers in every run.
 struct Random(u64);
 
 impl Random {
@@ -51,9 +51,9 @@ impl Random {
         }
     }
 
-    /// Returns `len` bytes of a random kind, or pieces of different kinds. The kinds are rising
-    /// numbers, waves with noise, runs of equal bytes, a repeated pattern, text with few letters,
-    /// and noise.
+    /// Returns `len` bytes of a single random kind, or of a random mixture of all kinds. The kinds
+    /// are rising numbers, waves with noise, runs of equal bytes, repeated patterns, and text with
+    /// few letters. A mixture also contains noise.
     fn data(&mut self, len: usize) -> Vec<u8> {
         let mut data = Vec::with_capacity(len + 4096);
         let kind = self.below(9);

@@ -16,8 +16,8 @@ use proptest::prelude::*;
 #[derive(Clone, Debug)]
 struct Case {
     old: Vec<u8>,
-    /// The position and the new bytes of each patch. A position of 0 is the end of the untouched
-    /// bytes, and 1000 is the start of the tail.
+    /// The position and the new bytes of each patch. The position 0 means the end of the untouched
+    /// bytes, and 1000 means the start of the tail.
     patches: Vec<(usize, Vec<u8>)>,
     tail: usize,
     new_tail: Vec<u8>,
@@ -278,7 +278,7 @@ fn a_journal_is_not_applied_to_a_copy_or_an_older_version_of_the_file() {
     }
     let pending = || journal::pending(&path).unwrap();
     assert_eq!(pending(), Some(Pending::Changed));
-    // Replace the file with another one that has the same bytes.
+    // Replace the file with another file that has the same bytes.
     fs::copy(&path, &copy).unwrap();
     fs::rename(&path, folder.path().join("aside")).unwrap();
     fs::rename(&copy, &path).unwrap();

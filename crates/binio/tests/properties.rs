@@ -159,7 +159,7 @@ proptest! {
     }
 
     #[test]
-    fn written_numbers_read_back(
+    fn written_numbers_are_read_back_unchanged(
         a in any::<u8>(), b in any::<i16>(), c in any::<u32>(), d in any::<i128>(),
         e in any::<f64>(), endian in endian(), align in 0_u64..40,
     ) {

@@ -72,7 +72,7 @@ fn a_stream_passes_the_suite() {
 }
 
 #[test]
-fn spans_of_memory_and_of_spans_pass_the_suite() {
+fn spans_of_memory_and_spans_of_spans_pass_the_suite() {
     for_each_content(|data| {
         let len = data.len() as u64;
         let around = [&[7; 10][..], &data, &[8; 5]].concat();

@@ -1,5 +1,5 @@
-//! If a fault occurs while a file is replaced, the file has its old or its new content, but never
-//! only part of the new content.
+//! If a fault occurs while a file is being replaced, the file has its old or its new content, but
+//! never only part of the new content.
 
 use std::fs;
 use std::io::{Seek, Write};
