@@ -1,5 +1,5 @@
-//! Tests that a writer stopped at any operation or byte leaves a file that can be recovered, and
-//! that killing a process while it appends does not damage the file.
+//! Tests that all complete chunks can be recovered after a writer is stopped at any operation or
+//! byte, and that killing a process while it appends does not damage the file.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 use std::io::{Cursor, Write};
@@ -19,7 +19,8 @@ use bloscpack::{
 const FILE: &str = "BLOSCPACK_KILL_TEST_FILE";
 const PIECE: usize = 70_001;
 
-/// Returns the data of append number `n`, which has [`PIECE`] bytes.
+/// Returns piece `n` of the data, which has [`PIECE`] bytes. The file begins with piece 0, and each
+/// append adds the next piece.
 fn piece(n: usize) -> Vec<u8> {
     (0..PIECE).map(|at| ((n * PIECE + at) / 3).to_le_bytes()[0]).collect()
 }

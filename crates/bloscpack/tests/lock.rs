@@ -1,5 +1,5 @@
-//! Tests that, if several changes to a file run at the same time, each of them is either completed
-//! or rejected because the file is locked.
+//! Tests that concurrent changes to a file are each either completed or rejected because the file
+//! is locked.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 

@@ -77,7 +77,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn packed_data_is_read_back(data in data(), options in options()) {
+    fn packed_data_is_read_back_unchanged(data in data(), options in options()) {
         prop_assert_eq!(read(pack_to_vec(&data, &options).unwrap()), data);
     }
 
@@ -100,14 +100,14 @@ proptest! {
     }
 
     #[test]
-    fn streamed_data_is_read_back(data in data(), options in options()) {
+    fn streamed_data_is_read_back_unchanged(data in data(), options in options()) {
         let mut writer = StreamWriter::new(Vec::new(), &options).unwrap();
         writer.write_all(&data).unwrap();
         prop_assert_eq!(read(writer.finish().unwrap()), data);
     }
 
     #[test]
-    fn appended_data_is_read_back(
+    fn appended_data_is_read_back_unchanged(
         data in data(),
         options in options(),
         cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 1..5),

@@ -49,8 +49,8 @@ fn field_descr(field: &Field) -> Value {
     }
 }
 
-/// Compares the array with `data` when it is read as a whole, written as a `.npy` file, packed
-/// again, read row by row, and reversed twice.
+/// Checks that the array equals `data`, and that it does not change if it is written as a `.npy`
+/// file, packed again, read row by row, or reversed twice.
 pub(crate) fn every_way_gives(array: &Array<'_>, data: &[u8]) -> Result<Result<(), String>> {
     let bytes = array.read_bytes()?;
     if array.order() == Order::C && bytes != data {

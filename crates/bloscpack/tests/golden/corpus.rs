@@ -33,8 +33,8 @@ fn hostile_corpus_files_are_read_as_recorded() {
     });
 }
 
-/// Runs the `count` cases of a list in the corpus. `completed` adds the fields that the runner
-/// expects to each case.
+/// Runs the cases of a list in the corpus, which must contain `count` cases. Calls `completed` to
+/// convert the fields of each case to those that the runner expects.
 fn run(list: &str, count: usize, completed: fn(&mut Value)) {
     let Some(corpus) = testdata::corpus() else { return };
     let folder = corpus.join("bloscpack");

@@ -1,5 +1,6 @@
-//! Tests that golden files are read with the recorded results. The files are our own, those of the
-//! corpus, if it is present, and those that the Python reference writes for `cargo xtask interop`.
+//! Tests that reading golden files produces the recorded results. The files are our own, the files
+//! of the corpus if it is available, and files written by the Python reference if
+//! `cargo xtask interop` has generated them.
 
 mod arrays;
 mod corpus;

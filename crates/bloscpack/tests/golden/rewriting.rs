@@ -6,8 +6,8 @@ use bloscpack::change::{AppendOptions, RewriteOptions, append, rewrite};
 use bloscpack::format::Version;
 use bloscpack::{OpenOptions, Reader, Result, Strictness};
 
-/// Rewrites the file as version 3 and, without metadata, as version 2, and appends to a copy.
-/// Compares the data of each result with `data`.
+/// Rewrites the file as version 3 with its metadata, and as version 2 without metadata. Also
+/// appends `more` to a copy. Checks that each result contains the expected data.
 pub(crate) fn every_rewrite_gives(file: &Reader, data: &[u8]) -> Result<Result<(), String>> {
     let strict = OpenOptions::new().strictness(Strictness::Strict);
     let v3 = RewriteOptions::new().version(Version::V3);
@@ -22,8 +22,8 @@ pub(crate) fn every_rewrite_gives(file: &Reader, data: &[u8]) -> Result<Result<(
     if strict.from_bytes(bytes)?.read_all()? != data {
         return Ok(Err("version 2: other bytes".to_owned()));
     }
-    // Append only to a file without metadata, because the metadata could describe an array, and
-    // only if all chunks have the same size.
+    // Append to a copy without metadata, because the metadata could describe an array. Appending
+    // is only possible if the header states a chunk size.
     let bytes = rewrite(file, Cursor::new(Vec::new()), &v3.without_metadata())?.into_inner();
     if strict.from_bytes(bytes.clone())?.header().chunk_size.is_none() {
         return Ok(Ok(()));

@@ -69,8 +69,8 @@ fn check(path: &Path, ours: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Unpacks the file, and compares the outcome with the outcomes that the case allows: `good`, if
-/// the data must match exactly, `empty`, `error` or `any`.
+/// Unpacks the file, and checks that the case allows the outcome. A case lists one or more allowed
+/// outcomes: `good` (the data matches exactly), `empty`, `error` and `any`.
 fn outcome(path: &Path, options: &OpenOptions, ours: &Value, mode: &str) -> Result<(), String> {
     let allowed = &ours[mode];
     let is = |outcome: &str| allowed.as_array().is_some_and(|all| all.contains(&outcome.into()));
@@ -91,7 +91,8 @@ fn unpack(path: &Path, options: &OpenOptions) -> Result<Vec<u8>> {
     Ok(data)
 }
 
-/// Returns `true` if the kind of an error is in the list `class`, or if `class` is not a list.
+/// Returns `true` if the kind of an error is in the list `class`, or if `class` is not a list. In
+/// this list, `Metadata` also stands for a wrong checksum of the metadata.
 fn fits(error: &Error, class: &Value) -> bool {
     let debug = format!("{:?}", error.kind());
     let name = debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
@@ -160,8 +161,8 @@ fn check_facts(file: &Reader, ours: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads the array in every way and compares it, or checks that reading it fails with an error that
-/// the case allows.
+/// Compares the properties of the array with the case, and checks that every way of reading the
+/// array returns the same data. If the case expects an error, checks the kind of the error instead.
 fn check_array(file: &Reader, ours: &Value) -> Result<(), String> {
     let array = match file.array() {
         Ok(array) if ours.get("array_error").is_none() => array,

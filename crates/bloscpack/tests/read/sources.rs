@@ -33,7 +33,7 @@ fn read(file: &Reader) -> Result<Vec<u8>> {
 }
 
 #[test]
-fn memory_files_maps_and_streams_return_the_same_data() {
+fn files_maps_streams_and_memory_return_the_same_data() {
     let bytes = bytes();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.blp");
@@ -127,7 +127,7 @@ fn a_failure_to_write_is_an_output_error() {
         assert!(matches!(error.kind(), ErrorKind::Output(_)), "{error}");
         assert!(error.io_error().is_some() && !error.is_bad_data());
     }
-    // If the input is missing, the error is not an output error.
+    // A missing input file is not an output error.
     let error = bloscpack::pack_file(&missing, &path, &super::options(1000), None).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Io(_)), "{error}");
 }
