@@ -5,8 +5,8 @@
 use dudley::filter::{FilterError, FilterRegistry, Reference};
 use dudley::{ErrorKind, File, ItemId, Layout, OpenOptions, Order, Rules, WriteOptions};
 
-/// Opens a file that contains a single compressed array: the length of this payload in eight bytes,
-/// and the payload.
+/// Opens a file that contains a single compressed array: the payload, preceded by its length in
+/// eight bytes.
 fn with_payload(layout: &str, payload: &[u8]) -> File {
     let bytes = [&(payload.len() as u64).to_le_bytes()[..], payload].concat();
     let layout = Layout::parse(layout).unwrap();
@@ -41,8 +41,9 @@ fn rejected(layout: &str, elements: &[u8]) -> String {
     error.to_string()
 }
 
-/// Replaces each byte of a payload by several values, and truncates the payload at every length.
-/// Reading the array must succeed or return an error, but must not panic.
+/// Replaces each byte of a payload with several values in turn, and truncates the payload at every
+/// length. Opening the array must succeed or return an error, but must not panic. If it succeeds,
+/// reading the elements must also succeed.
 fn damaged(layout: &str, payload: &[u8]) {
     let read = |payload: &[u8]| {
         let file = with_payload(layout, payload);

@@ -156,7 +156,7 @@ fn a_record_that_nests_too_deeply_is_rejected() {
 
 #[cfg(any(unix, windows))]
 #[test]
-fn a_file_with_an_unfinished_change_reads_as_before_the_change() {
+fn a_file_with_an_unfinished_change_is_read_as_it_was_before_the_change() {
     use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt as _};
 
     let folder = tempfile::tempdir().unwrap();

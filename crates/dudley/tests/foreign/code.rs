@@ -47,8 +47,8 @@ impl Case {
         resolver.code(language).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Returns the name, arguments and expected result of each function call. Omits values for
-    /// which the addresses cannot be computed.
+    /// Returns the name, arguments and expected result of each function call. Omits parameter
+    /// values for which the resolver cannot compute the addresses.
     fn calls(&self) -> Vec<(String, Given, u64)> {
         let params = stored(&self.layout);
         let code = self.code(Language::Python);

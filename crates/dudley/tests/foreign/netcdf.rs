@@ -130,7 +130,7 @@ fn files_of_all_three_netcdf_versions_can_be_read_through_their_layouts() {
 }
 
 #[test]
-fn a_layout_reads_the_number_of_records_from_the_file() {
+fn the_number_of_records_is_a_parameter_stored_in_the_file() {
     for version in [1, 5] {
         let layout = whole(&two_in_records(version, 2));
         for records in [0, 1, 2] {
@@ -290,7 +290,7 @@ fn invalid_headers_are_rejected_with_the_reason() {
 }
 
 #[test]
-fn a_header_that_is_longer_than_the_first_read_is_read_completely() {
+fn a_header_that_extends_beyond_the_first_read_is_parsed_completely() {
     let note = "n".repeat(200_001);
     let bytes = Cdf::new(1, 0)
         .dims(&[("x", 2)])

@@ -116,8 +116,8 @@ fn resolve(case: &Case, layout: &Layout, ours: &mut Map<String, Value>) {
     }
 }
 
-/// Formats the list of cases with their results. Each line of text, row or diagnostic is on a
-/// separate line.
+/// Formats the list of cases with their results as JSON. Each line of a layout, each row and each
+/// diagnostic is on a separate line.
 fn record(cases: &[Case], found: &[Value]) -> String {
     let mut text = "{\n  \"cases\": [".to_owned();
     for (nth, (case, found)) in cases.iter().zip(found).enumerate() {

@@ -32,8 +32,8 @@ fn numbers(list: &Value) -> Vec<u64> {
     list.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
-/// Returns the fields according to numpy, by path. Checks that the strides along a field's own
-/// dimensions are contiguous, because our rows do not list them.
+/// Returns the fields according to numpy, by path. Checks that each field is contiguous along its
+/// own dimensions, because our rows do not list the strides of these dimensions.
 fn of_numpy(case: &Value) -> BTreeMap<String, Field> {
     let field = |row: &Value| {
         let outer = usize::try_from(row["outer"].as_u64().unwrap()).unwrap();

@@ -11,7 +11,7 @@ fn shown(text: &str) -> String {
 }
 
 #[test]
-fn a_second_declaration_is_reported_together_with_the_first() {
+fn using_data_as_a_dict_is_reported_together_with_the_declaration_of_the_data() {
     assert_eq!(
         shown("x = f8\ny = f8\nx/\n"),
         "\
@@ -28,7 +28,7 @@ error[E022]: `x` is data, not a dict
 }
 
 #[test]
-fn a_parameter_missing_where_a_type_is_used_is_reported_there_and_in_the_type() {
+fn a_missing_parameter_is_reported_at_the_use_of_the_type_and_in_its_definition() {
     assert_eq!(
         shown("mesh {\n  \"\" = f8[IMAX, JMAX]\n}\nIMAX : i8\nx = mesh\n"),
         "\

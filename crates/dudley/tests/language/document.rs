@@ -1,7 +1,7 @@
-//! Testing every example in the language document. The tests compare the tree of each example, as
-//! canonical text that shows each item in its dict or list, and its addresses, which were computed
-//! by hand. An example that contains placeholders, such as `dtype` or `address`, is preceded by
-//! definitions of them.
+//! Testing every example in the language document. The canonical text of each example must show
+//! each item in its dict or list, and the addresses must equal the addresses computed by hand. If
+//! an example contains placeholders, such as `dtype` or `address`, the test defines them before the
+//! example.
 
 use std::ops::ControlFlow;
 

@@ -131,13 +131,13 @@ fn at_most_a_hundred_errors_are_reported() {
 }
 
 #[test]
-fn a_name_whose_declaration_has_an_error_can_be_used_without_another_error() {
+fn using_a_name_whose_declaration_is_invalid_causes_no_further_error() {
     assert_eq!(codes("N : ] x = i1[N]"), ["E014"]);
     assert_eq!(codes("t { a = ] } x = t"), ["E014"]);
     assert_eq!(codes("t ] x = t"), ["E013"]);
     assert_eq!(codes("N : f8 x = i1[N]"), ["E027"]);
     assert_eq!(codes("l [ = ] l %0"), ["E014"]);
-    // The invalid member must not refer to the first data of the layout.
+    // The invalid member must not be mistaken for the first data item of the layout.
     assert_eq!(codes("t {=foo} x = t N : t")[0], "E031");
 }
 

@@ -1,4 +1,4 @@
-//! Testing the language: the meaning of layouts, and the diagnostics of invalid ones.
+//! Testing the language: the meaning of layouts, and the diagnostics of invalid layouts.
 #![allow(clippy::format_collect, clippy::format_push_string, reason = "short strings")]
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 

@@ -84,7 +84,7 @@ fn each_repeated_attribute_is_reported_at_its_line() {
 }
 
 #[test]
-fn latin1_a_byte_order_mark_and_all_kinds_of_line_breaks_are_accepted() {
+fn latin1_text_a_byte_order_mark_and_all_kinds_of_line_breaks_are_accepted() {
     let layout = Layout::parse(b"x = f8 ## \x81 \xe9\r## more\r\n## last").unwrap();
     assert_eq!(layout.source().encoding(), Encoding::Latin1);
     let x = layout.items().next().unwrap();
@@ -96,7 +96,7 @@ fn latin1_a_byte_order_mark_and_all_kinds_of_line_breaks_are_accepted() {
     let layout = Layout::parse(b"\xef\xbb\xbf> x = f8 # c\ry = i1").unwrap();
     assert_eq!(layout.order(), Some(dudley::Order::Big));
     assert_eq!((layout.items().len(), layout.diagnostics().len()), (2, 0));
-    // Only the first U+FEFF is a byte-order mark. The second one is an illegal character.
+    // Only the first U+FEFF is a byte-order mark. A second U+FEFF is an illegal character.
     assert_eq!(crate::codes(b"\xef\xbb\xbf\xef\xbb\xbfx = f8"), ["E001"]);
 }
 

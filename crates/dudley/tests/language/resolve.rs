@@ -137,7 +137,7 @@ fn code(layout: &str, values: &[(&str, i64)]) -> String {
 }
 
 #[test]
-fn complex_numbers_are_aligned_to_their_size_or_to_the_size_of_a_part() {
+fn complex_numbers_are_aligned_to_their_size_or_to_the_size_of_their_parts() {
     let layout = Layout::parse("a = i1  b = c4  c = i1  d = c8  e = i1  f = c16").unwrap();
     let addresses = |align| {
         let table =
@@ -149,7 +149,7 @@ fn complex_numbers_are_aligned_to_their_size_or_to_the_size_of_a_part() {
 }
 
 #[test]
-fn values_for_an_instance_override_values_for_a_path_and_these_override_values_for_a_name() {
+fn values_for_instances_override_values_for_paths_which_override_values_for_names() {
     let layout = "t { N : i1  a = u1[N] }  x = t[3]  g/ N : i1  y = u1[N]  z = i1";
     let end = |values: &[(&str, i64)]| *addresses(layout, values).last().unwrap();
     assert_eq!(end(&[("N", 2)]), Some(9 + 1 + 2));
@@ -236,7 +236,7 @@ fn types_whose_size_doubles_at_each_level_resolve_or_fail_within_100_000_steps()
     for resolver in [Resolver::new(&empty), Resolver::new(&empty).stream(&stream).unwrap()] {
         assert_eq!(resolver.table().unwrap().find("/y").unwrap().address(), Some(0));
     }
-    // `a` begins at the address of `N`. The walk must end with an error at the end of the stream.
+    // `a` begins at the address of `N`. Resolving the layout must end with an error.
     let over = doubled("N : i1 @0  a = u1[N] @0");
     let stream = vec![0_u8; 64];
     assert!(
@@ -425,7 +425,7 @@ fn an_invalid_layout_address_in_a_native_file_is_rejected() {
 }
 
 #[test]
-fn a_damaged_signature_is_reported_but_a_short_stream_is_not_native() {
+fn a_damaged_signature_is_an_error_but_a_stream_too_short_for_a_signature_is_not() {
     let layout = Layout::parse("a = i1").unwrap();
     let open = |stream: &'static [u8]| {
         let stream: &'static _ = Box::leak(Box::new(stream.to_vec()));
@@ -469,7 +469,7 @@ fn the_alignment_of_a_summary_applies_only_to_its_struct() {
 }
 
 #[test]
-fn an_unnamed_member_with_an_address_does_not_make_a_typedef() {
+fn a_struct_whose_unnamed_member_has_an_address_is_not_a_typedef() {
     let rows = table_of("t { \"\" = f8 @16 }  x = t[2]  y = i1", &[]).unwrap();
     assert_eq!((&rows[0]["dtype"], &rows[0]["nbytes"]), (&json!("t"), &json!(48)));
 }
@@ -514,7 +514,7 @@ fn data_in_order_of_declaration_causes_no_notes() {
 }
 
 #[test]
-fn overlaps_unused_bytes_and_misalignment_are_reported() {
+fn overlapping_items_unused_bytes_and_misaligned_or_unknown_addresses_are_reported() {
     assert_eq!(
         lints("a = i4[4]  b = i1 @3  c = i1 @20"),
         [
@@ -536,7 +536,7 @@ fn overlaps_unused_bytes_and_misalignment_are_reported() {
 }
 
 #[test]
-fn dicts_lists_fixed_parameters_and_members_have_no_row() {
+fn a_table_has_no_row_for_a_dict_a_list_a_fixed_parameter_or_a_member() {
     let layout = Layout::parse("g/ a = u1  / l [u1]  K : 3  s = { m = u1 }[2]").unwrap();
     let table = Resolver::new(&layout).table().unwrap();
     assert!(table.find("/g/a").is_ok() && table.find("/l[0]").is_ok());

@@ -210,7 +210,7 @@ fn one_of_100000_arrays_is_found_with_few_reads() {
 }
 
 #[test]
-fn a_file_reads_the_same_with_a_compiled_layout_as_with_its_text() {
+fn the_same_data_is_read_with_a_compiled_layout_as_with_its_text() {
     let text = "< N : u1  x = u2[N]  p = { y = u1 }[2]  d/ l [u1, u1]  z = u1[2] -> gzip @100";
     let bytes = vec![1_u8, 0, 5, 0, 6, 7, 8, 9];
     let file = OpenOptions::new().compiled(open(text)).from_bytes(bytes.clone()).unwrap();
@@ -239,7 +239,7 @@ fn a_file_reads_the_same_with_a_compiled_layout_as_with_its_text() {
 }
 
 #[test]
-fn the_text_is_used_if_options_may_change_addresses() {
+fn a_compiled_layout_uses_its_text_if_options_may_change_addresses() {
     let text = "N : u1  x = u1[N]  c = c8";
     let bytes = || vec![2_u8, 3, 4, 0, 0, 0, 0, 0];
     let options = OpenOptions::new().compiled(open(text));

@@ -79,7 +79,7 @@ fn an_array_is_located_for_given_values_without_a_file() {
 }
 
 #[test]
-fn a_location_is_the_same_when_it_is_requested_again() {
+fn cached_locations_equal_newly_computed_locations() {
     let template =
         Template::parse("{ N : i8 }  x = { a = i1  b = f4[2] }[N]  t = S1[N, 3]").unwrap();
     // Request more paths than the template can cache.
@@ -89,8 +89,8 @@ fn a_location_is_the_same_when_it_is_requested_again() {
         .collect();
     for values in [600, 700, 600].map(|n| Values::new().with("N", n)) {
         for path in paths.iter().chain(&paths).chain(paths.iter().rev()) {
-            // Changing an option of the clone discards its cached locations, so this location is
-            // computed.
+            // Changing an option of the clone discards its cached locations, so the location is
+            // computed again.
             let fresh = template.clone().native(true).locate(&values, path).unwrap();
             assert_eq!(template.locate(&values, path).unwrap(), fresh, "{path}");
         }
@@ -197,7 +197,7 @@ fn a_file_with_a_different_shape_is_reported_by_name() {
 
 #[cfg(any(unix, windows))]
 #[test]
-fn files_with_a_change_in_progress_read_as_before_the_change() {
+fn files_with_a_change_in_progress_are_read_as_they_were_before_the_change() {
     use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
 
     let folder = tempfile::tempdir().unwrap();
@@ -260,7 +260,7 @@ fn a_template_is_rejected_if_its_summary_does_not_determine_every_address() {
 }
 
 #[test]
-fn the_layout_of_a_file_of_summaries_has_the_single_item_summary() {
+fn the_only_item_in_a_summary_layout_is_named_summary() {
     for text in [
         TEMPLATE,
         "> {%8 N : i2  \"odd name\" = S1[8]  p = { a = u1  b = <f4[2] } }",

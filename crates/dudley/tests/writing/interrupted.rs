@@ -93,7 +93,7 @@ fn seen(storage: &MemoryStorage) -> Vec<u8> {
 }
 
 #[test]
-fn a_crash_or_failure_while_a_file_is_extended_leaves_the_old_or_the_new_file() {
+fn a_crash_or_failure_while_extending_a_file_leaves_the_old_or_the_new_file() {
     let (old, _) = example_a();
     for mode in [ExtendMode::Safe, ExtendMode::InPlace] {
         let change = |storage: &mut MemoryStorage| {
@@ -159,7 +159,7 @@ fn a_crash_or_failure_while_a_file_is_extended_leaves_the_old_or_the_new_file() 
 }
 
 #[test]
-fn a_crash_while_values_are_replaced_leaves_the_old_or_the_new_values() {
+fn a_crash_while_replacing_values_leaves_the_old_or_the_new_values() {
     let (old, _) = example_a();
     let file = File::from_bytes(old.clone(), None).unwrap();
     let patch = || file.patch("x", &[9.0, 8.0, 7.0]).unwrap();
@@ -188,7 +188,7 @@ fn a_crash_while_values_are_replaced_leaves_the_old_or_the_new_values() {
 }
 
 #[test]
-fn a_file_with_an_interrupted_change_reads_as_before_the_change_and_can_be_extended() {
+fn a_file_with_an_interrupted_change_is_read_as_it_was_before_the_change_and_can_be_extended() {
     let (old, _) = example_a();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.bdud");
