@@ -177,7 +177,7 @@ fn r113_is_reported_for_an_entry_below_a_file_or_link() {
 }
 
 #[test]
-fn r120_is_reported_if_a_mode_is_not_that_of_a_file_directory_or_link() {
+fn r120_is_reported_if_a_mode_has_an_unsupported_file_type() {
     for mode in [420, 4516, 8630, 25008, 49645, 57764, 0] {
         let document = format!(r#"[{{"path":"f","mode":{mode}}}]"#);
         check(&document, Code::FileType, "/0/mode", ALWAYS);
@@ -344,7 +344,7 @@ fn r150_is_reported_if_a_region_is_malformed_or_ends_after_the_file() {
 }
 
 #[test]
-fn r151_is_reported_if_regions_are_out_of_order_overlapping_empty_or_too_long() {
+fn r151_is_reported_if_regions_overlap_or_are_out_of_order_or_empty_or_have_surplus_values() {
     for (regions, place) in [
         (r#"[[4,4,"SHA1"],[0,4,"SHA1"]]"#, "/1"),
         (r#"[[0,4,"SHA1"],[2,4,"SHA1"]]"#, "/1"),
@@ -423,7 +423,7 @@ fn an_entry_with_an_encoding_is_not_in_the_old_dialect() {
 }
 
 #[test]
-fn codes_about_blobs_are_errors_in_every_profile() {
+fn missing_and_invalid_blobs_are_errors_in_every_profile() {
     for code in [Code::BlobMissing, Code::BlobLength, Code::BlobDigest] {
         for profile in Profile::ALL {
             assert_eq!(profile.severity(code), ERROR);

@@ -7,7 +7,7 @@ fn paths(archive: &Archive<'_>) -> Vec<String> {
 }
 
 #[test]
-fn an_array_and_a_dict_parse_to_entries_with_equal_paths() {
+fn entries_have_the_same_paths_in_an_array_and_in_a_dict() {
     let array = br#"[{"path":"a","mode":33188,"size":0},{"path":"d/b","mode":16877}]"#;
     let dict = br#"{"a":{"mode":33188,"size":0},"d\/b":{"mode":16877}}"#;
     let array = Archive::parse(array, Profile::Strict).unwrap();

@@ -100,7 +100,7 @@ fn warnings_beyond_the_limit_are_counted_and_the_archive_is_parsed() {
     let archive = options.parse(document.as_bytes()).unwrap();
     assert_eq!((archive.entries().len(), archive.diagnostics().len()), (9, 4));
     assert_eq!(archive.more_diagnostics(), 5);
-    // `lint` reports all diagnostics, so too many are an error.
+    // `lint` reports all diagnostics, so too many diagnostics are an error.
     let error = options.lint(document.as_bytes()).unwrap_err();
     assert_eq!(error.to_string(), "diagnostics: 9 is above the limit of 4");
     // An error after any number of warnings must still be found.

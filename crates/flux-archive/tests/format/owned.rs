@@ -26,7 +26,7 @@ fn open() -> Result<Archive<'static>, Error> {
 }
 
 #[test]
-fn an_owned_archive_equals_the_borrowed_one_and_outlives_the_document() {
+fn an_owned_archive_equals_the_borrowed_archive_and_outlives_the_document() {
     let owned = open().unwrap();
     let borrowed = Archive::parse(DOCUMENT.as_bytes(), Profile::Flux).unwrap();
     // The debug output shows all text, but not whether it is borrowed.

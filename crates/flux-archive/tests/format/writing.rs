@@ -47,7 +47,7 @@ fn rejection(entry: &Entry<'_>) -> Code {
 }
 
 #[test]
-fn keys_are_written_in_the_order_of_the_c_writer() {
+fn keys_are_written_in_the_same_order_as_by_the_c_writer() {
     let timed = |entry: Entry<'static>| entry.with_mtime(-1).with_ctime(2);
     let text = timed(Entry::new(path("f"), 0o644, Content::Text(Text::new("é/\"\u{b}\n"))));
     assert_eq!(
@@ -75,7 +75,7 @@ fn keys_are_written_in_the_order_of_the_c_writer() {
 }
 
 #[test]
-fn entries_of_the_c_writer_are_rewritten_unchanged_except_for_letter_case() {
+fn rewriting_an_entry_of_the_c_writer_changes_at_most_the_letter_case() {
     let Some(corpus) = testdata::corpus() else { return };
     let text = std::fs::read_to_string(corpus.join("flux/cases-create.json")).unwrap();
     let cases: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -104,7 +104,7 @@ fn entries_of_the_c_writer_are_rewritten_unchanged_except_for_letter_case() {
 }
 
 #[test]
-fn written_forms_differ_only_in_the_container() {
+fn the_written_forms_of_an_archive_differ_only_in_the_container() {
     let entries = [
         Entry::new(path("a"), 0o755, Content::Directory),
         Entry::new(path("é/\"b"), 0o644, Content::Empty),
@@ -197,7 +197,7 @@ fn writing_an_entry_without_a_strict_form_fails() {
 }
 
 #[test]
-fn a_body_in_pieces_produces_the_same_json_as_an_entry() {
+fn writing_a_body_in_pieces_produces_the_same_json_as_writing_an_entry() {
     let text = "é\n日\"\\😀 plain ".repeat(9);
     for step in [1, 2, 3, 4, 5, 7, 64, 1000] {
         let meta = Entry::new(path("f"), 0o644, Content::Empty).with_mtime(7);
@@ -253,7 +253,7 @@ fn dropping_an_unfinished_body_makes_the_writer_fail() {
 }
 
 #[test]
-fn copied_entries_keep_their_members_values_and_order() {
+fn copied_entries_keep_the_values_and_the_order_of_their_members() {
     let document =
         br#"[{"mode" : 33188, "x":1.50,"data": {"a" : [ 1e400 ]},"path":"a\/b","mtime":1}]"#;
     let copied = |form| {

@@ -1,4 +1,4 @@
-//! Tests of the golden files that contain one archive in each form, and archives to fix.
+//! Tests of golden archives: one in each form, and some that need to be fixed.
 
 use flux_archive::edit::{convert, fix};
 use flux_archive::inspect::diff;
@@ -37,7 +37,7 @@ fn rewriting_the_golden_array_produces_the_same_bytes() {
 }
 
 #[test]
-fn the_golden_objects_jobspec_and_old_dialect_are_parsed() {
+fn the_golden_objects_jobspec_and_legacy_files_need_a_profile_other_than_strict() {
     for (name, form, profile, count) in [
         ("objects.json", Form::Objects, Profile::Flux, 2),
         ("jobspec.json", Form::Dict, Profile::Flux, 2),

@@ -126,7 +126,7 @@ fn a_second_archive_does_not_write_through_links_of_the_first() {
             }
             sandbox.assert_untouched("two archives");
         }
-        // Also extract a second archive without the directory entry, which is rejected anyway.
+        // Also try a second archive that contains no entry for the directory `x`.
         let json = archive(&[file("x/f"), file("ok2")]);
         let archive = Archive::parse(json.as_bytes(), Profile::Flux).unwrap();
         let extractor = Extractor::new(sandbox.out()).unwrap().existing(existing);

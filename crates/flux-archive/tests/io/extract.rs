@@ -39,7 +39,7 @@ fn directory_modes_are_set_after_the_directories_have_been_filled() {
 }
 
 #[test]
-fn extracting_a_located_archive_has_the_same_result_as_extracting_a_parsed_one() {
+fn located_and_parsed_archives_are_extracted_with_the_same_result() {
     let _umask = Umask::set(0o022);
     let zeros = "A".repeat(200_000);
     let json = format!(
@@ -84,7 +84,7 @@ fn extracting_a_located_archive_has_the_same_result_as_extracting_a_parsed_one()
 }
 
 #[test]
-fn large_files_extracted_from_a_located_archive_equal_those_from_a_parsed_one() {
+fn large_files_extracted_from_located_and_parsed_archives_are_equal() {
     let _umask = Umask::set(0o022);
     let (units, zeros) = (600_000, 1_000_000);
     let json = format!(
@@ -151,7 +151,7 @@ fn set_user_id_and_umask_bits_are_removed_unless_permissions_are_preserved() {
 }
 
 #[test]
-fn an_existing_directory_gets_a_new_mode_only_if_the_policy_replaces_files() {
+fn the_mode_of_an_existing_directory_changes_only_if_the_policy_replaces_files() {
     let _umask = Umask::set(0o022);
     let json = r#"[{"path":"d","mode":16895,"mtime":5},{"path":"d/f","mode":33188,"size":0}]"#;
     for (existing, mode) in
@@ -184,7 +184,7 @@ fn times_before_and_after_1970_are_restored_unless_disabled() {
 }
 
 #[test]
-fn existing_file_policies_apply_to_files_and_links_alike() {
+fn policies_for_existing_files_also_apply_to_links() {
     let entries = [
         r#"{"path":"p","mode":33188,"encoding":"utf-8","data":"new","size":3,"mtime":2000000000}"#,
         r#"{"path":"p","mode":33188,"size":0,"mtime":2000000000}"#,
@@ -291,7 +291,7 @@ fn fail_fast_stops_at_the_first_failure_and_require_hash_rejects_other_hashes() 
 }
 
 #[test]
-fn with_fail_fast_a_rejected_link_prevents_creating_directories() {
+fn with_fail_fast_no_directory_is_created_after_a_rejected_link() {
     let sandbox = Sandbox::new();
     let json = r#"[{"path":"l","mode":41471,"data":"/etc"},{"path":"d/f","mode":33188,"size":0}]"#;
     let extractor = || extractor(&sandbox).links(LinkPolicy::RejectAbsolute);
@@ -309,8 +309,8 @@ fn files_with_accented_names_are_looked_up_by_their_exact_names() {
         eprintln!("skipped: this file system does not distinguish case");
         return;
     }
-    // A file system that ignores how accents are encoded may treat all these names as equal, so
-    // each file is looked up by its exact name.
+    // A name with an accent can be encoded in several ways. The extractor therefore assumes that
+    // the file system may treat all these names as equal, and looks up each file by its exact name.
     let entries: Vec<_> = (0..3000)
         .map(|n| format!(r#"{{"path":"é{n}","mode":33188,"size":0,"mtime":2000000000}}"#))
         .collect();
@@ -347,7 +347,7 @@ fn names_that_are_special_on_other_systems_are_extracted() {
 }
 
 #[test]
-fn an_overlong_path_component_fails_only_its_entry() {
+fn only_entries_with_an_overlong_path_component_fail() {
     let sandbox = Sandbox::new();
     let long = "n".repeat(256);
     let json = format!(

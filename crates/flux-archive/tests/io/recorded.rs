@@ -192,7 +192,7 @@ fn run(case: &Value, blobs: &Value) -> (BTreeMap<String, Node>, Option<String>) 
 }
 
 #[test]
-fn only_the_listed_extractions_differ_from_the_recorded_ones() {
+fn only_the_listed_extractions_differ_from_the_recorded_extractions() {
     let Some(corpus) = testdata::corpus() else { return };
     let json = fs::read(corpus.join("flux/cases-extract.json")).unwrap();
     let json: Value = serde_json::from_slice(&json).unwrap();
@@ -272,7 +272,7 @@ const FAULTS: &[(&str, &[&str], &str)] = &[
             "symlink-dir-chmod-n",
             "file-over-dir",
         ],
-        "io: existing_file_policies_apply_to_files_and_links_alike",
+        "io: policies_for_existing_files_also_apply_to_links",
     ),
     ("with --overwrite a file becomes a directory", &[], "io: a_directory_never_replaces_a_file"),
     (
@@ -393,7 +393,7 @@ fn has_holes() -> bool {
 }
 
 #[test]
-fn only_the_listed_creations_differ_from_the_recorded_ones() {
+fn only_the_listed_creations_differ_from_the_recorded_creations() {
     let Some(corpus) = testdata::corpus() else { return };
     let json = fs::read(corpus.join("flux/cases-create.json")).unwrap();
     let json: Value = serde_json::from_slice(&json).unwrap();

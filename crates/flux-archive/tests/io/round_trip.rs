@@ -190,7 +190,7 @@ fn large_files_are_archived_as_text_or_base64_without_a_store() {
 }
 
 #[test]
-fn archives_created_on_one_thread_and_on_several_are_equal() {
+fn archives_created_on_one_and_on_several_threads_are_equal() {
     let source = tempfile::tempdir().unwrap();
     let bytes: Vec<u8> = (0..3_000_001_u32).map(|n| n.to_le_bytes()[1]).collect();
     for n in 0..200 {
@@ -385,7 +385,7 @@ fn a_large_file_in_base64_is_restored() {
 }
 
 #[test]
-fn large_text_is_extracted_in_order_on_one_thread_and_on_two() {
+fn large_text_is_extracted_in_order_on_one_and_on_two_threads() {
     let line = "plain \"é\" and \\ and \u{1}😀, ".to_owned() + &"x".repeat(200) + "\n";
     let plain = line.repeat(20_000);
     let text = Text::new(&plain);
@@ -460,7 +460,7 @@ fn files_that_report_size_0_are_read_to_their_end() {
 }
 
 #[test]
-fn directories_are_searched_unless_excluded_even_if_include_does_not_match() {
+fn directories_that_do_not_match_include_are_searched_unless_excluded() {
     let source = tempfile::tempdir().unwrap();
     for path in ["a/keep.txt", "a/drop.log", "b/keep.txt"] {
         make(source.path(), path, 0o644, &Data::Bytes(b"x".to_vec()));

@@ -9,9 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A target directory for extraction, next to directories that must not be touched.
 ///
 /// ```text
-/// root/out      where archives are extracted
-/// root/esc      the target of escaping links: empty, 0755
-/// cas           blobs
+/// root/out      the target directory
+/// root/esc      an empty directory (mode 0755) to which escaping links point
+/// cas           the blob store, and other files outside the target
 /// ```
 pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
@@ -36,7 +36,8 @@ impl Sandbox {
         self.path("root/out")
     }
 
-    /// Panics if anything was created or changed outside the target.
+    /// Panics if anything was created next to the target or in `root/esc`, or if the mode of
+    /// `root/esc` has changed.
     pub(crate) fn assert_untouched(&self, context: &str) {
         let names = |path: &Path| {
             let entries = fs::read_dir(path).unwrap();
