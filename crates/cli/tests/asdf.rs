@@ -251,7 +251,7 @@ fn missing_external_files_are_reported_on_one_line() {
 }
 
 #[test]
-fn tree_info_and_get_exit_with_status_1_for_bad_data() {
+fn info_tree_and_get_exit_with_status_1_for_bad_data() {
     let folder = tree_file("a: [1\n");
     for command in ["tree", "info"] {
         let output = folder.run(&["asdf", command, "a.asdf"]);

@@ -89,7 +89,7 @@ fn new_reads_a_tree_with_directives_from_standard_input_or_writes_an_empty_tree(
 }
 
 #[test]
-fn new_creates_missing_parents_only_without_a_tree_or_on_request() {
+fn new_needs_the_option_parents_to_create_missing_parents_in_a_given_tree() {
     let folder = folder();
     folder.done(&["asdf", "new", "b.asdf", "--array", "/a/b/-=y.npy"]);
     assert_eq!(
@@ -122,7 +122,7 @@ fn new_reports_an_array_whose_type_the_standard_does_not_support() {
 }
 
 #[test]
-fn new_applies_compression_alignment_and_standard() {
+fn new_applies_the_options_compress_align_and_standard() {
     let folder = folder();
     folder.done(&[
         "asdf",

@@ -111,7 +111,7 @@ fn verify_json_contains_the_pointer_to_a_bad_node() {
 }
 
 #[test]
-fn get_verifies_blocks_that_it_reads_completely() {
+fn get_verifies_a_block_only_if_it_reads_the_whole_block() {
     let whole = on(&["get"], "checksum_mismatch", &["/b"]);
     assert_eq!(status(&whole), 1, "{}", stderr(&whole));
     assert!(stderr(&whole).contains("checksum"), "{}", stderr(&whole));
@@ -121,7 +121,7 @@ fn get_verifies_blocks_that_it_reads_completely() {
 }
 
 #[test]
-fn get_prints_scalars_rows_and_json() {
+fn get_prints_scalars_and_arrays_as_text_or_json() {
     assert_eq!(stdout(&on(&["get"], "science", &["/meta/exposure_time"])), "120.5\n");
     assert_eq!(
         stdout(&on(&["get"], "strides", &["/base", "--slice", "0:2,:3"])),

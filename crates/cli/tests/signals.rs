@@ -127,7 +127,7 @@ fn temporaries(folder: &Folder) -> usize {
 }
 
 #[test]
-fn the_temporary_copy_of_a_database_is_unlinked_while_it_is_read() {
+fn the_temporary_copy_of_a_database_is_unlinked_while_being_read() {
     let folder = crashed_broker(0);
     let mut child = cat_with_database(&folder).spawn().unwrap();
     // The command writes the first byte only after it has opened the store.

@@ -84,7 +84,7 @@ fn killed_commands_leave_the_old_or_the_new_file() {
 }
 
 #[test]
-fn a_killed_command_leaves_a_complete_new_file_or_none() {
+fn a_killed_command_leaves_a_complete_new_file_or_no_file() {
     let folder = folder();
     let command = ["asdf", "convert", "a.asdf", "-qo", "out.asdf", "--compress", "zlib"];
     let before = names(&folder);

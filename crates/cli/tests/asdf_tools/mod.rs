@@ -97,7 +97,7 @@ fn observations() -> (Folder, String) {
 }
 
 #[test]
-fn validate_reports_pointer_line_and_keyword() {
+fn validate_reports_the_pointer_the_line_and_the_keyword() {
     let (folder, schemas) = observations();
     let output = folder.run(&["asdf", "validate", "good.asdf", "bad.asdf", "--schemas", &schemas]);
     assert_eq!(status(&output), 1, "{}", stderr(&output));

@@ -64,7 +64,7 @@ fn append_uses_the_codec_shuffle_and_typesize_of_the_file_by_default() {
 }
 
 #[test]
-fn append_needs_grow_if_the_offset_table_is_full_and_scan_for_a_stream() {
+fn append_needs_the_option_grow_for_a_full_offset_table_and_scan_for_a_stream() {
     let folder = Folder::new();
     folder.write("a", numbers(1000));
     folder.done(&["bloscpack", "pack", "a", "-z", "8000", "--max-app", "0"]);

@@ -57,7 +57,7 @@ fn get_with_a_pointer_prints_metadata() {
 }
 
 #[test]
-fn info_shows_header_chunks_codecs_and_metadata() {
+fn info_shows_the_header_the_chunks_the_codecs_and_the_metadata() {
     let folder = packed();
     let text = stdout(&folder.done(&["info", "a.blp"]));
     for part in [

@@ -21,7 +21,7 @@ fn pack_and_unpack_choose_default_output_names() {
 }
 
 #[test]
-fn pack_applies_its_options_to_the_header_codecs_and_metadata() {
+fn pack_applies_its_options_to_the_header_the_codecs_and_the_metadata() {
     let folder = Folder::new();
     folder.write("a", numbers(3000));
     folder.write("m.json", r#"{"unit": "K", "list": [1, 2.5, null]}"#);

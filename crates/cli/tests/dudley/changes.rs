@@ -137,7 +137,7 @@ fn a_file_with_an_interrupted_change_is_read_as_it_was_before_the_change() {
     assert_eq!(folder.names(), ["more.dud", "run.bdud"]);
 }
 
-/// Replaces a file next to which the journal of a killed change has been left behind.
+/// The journal of a killed change is still next to the file when the file is replaced.
 #[test]
 fn a_leftover_journal_is_not_applied_to_a_file_that_was_replaced() {
     use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};

@@ -89,7 +89,7 @@ fn import_describes_stored_members_and_rejects_deflated_ones() {
 }
 
 #[test]
-fn an_imported_layout_reads_the_number_of_netcdf_records_from_the_file() {
+fn an_imported_netcdf_layout_also_fits_files_with_a_different_number_of_records() {
     let folder = Folder::new();
     let file = |records: u8| {
         let words: &[&[u8]] = &[

@@ -295,7 +295,8 @@ fn the_number_of_printed_differences_is_limited() {
     let arguments = ["dudley", "diff", "a.dud", "b.dud"];
     let output = folder.run(&arguments);
     assert_eq!(status(&output), 1);
-    // There are two lines of names, 1000 differences, a note about uncompared items, and a verdict.
+    // The output consists of two lines with the names of the layouts, 1000 differences, a note
+    // about items that were not compared, and a verdict.
     assert_eq!(stdout(&output).lines().count(), 2 + 1000 + 2);
     let message = stderr(&output);
     assert!(message.starts_with("scibin: only the first 1000 of "), "{message}");

@@ -174,7 +174,7 @@ fn an_archive_includes_neither_itself_nor_its_store() {
 }
 
 #[test]
-fn with_unreadable_files_an_archive_is_written_only_if_failures_are_ignored() {
+fn an_archive_that_lacks_requested_files_is_written_only_if_failures_are_ignored() {
     let folder = source();
     let made = std::process::Command::new("mkfifo").arg(folder.path("src/fifo")).status();
     if !made.is_ok_and(|status| status.success()) {
@@ -265,7 +265,7 @@ fn large_holes_that_are_written_as_zeros_are_reported() {
 }
 
 #[test]
-fn a_file_that_changes_while_it_is_archived_causes_status_1() {
+fn a_file_that_changes_while_being_archived_causes_status_1() {
     let folder = Folder::new();
     folder.write("f", bytes(24 << 20));
     let file = fs::File::options().write(true).open(folder.path("f")).unwrap();

@@ -96,7 +96,7 @@ fn pack_restores_an_externalized_archive() {
     assert_eq!((&value["files"], &value["bytes"]), (&json!(1), &json!(5000)));
     assert_eq!(folder.read("e.json"), folder.read("b.json"));
     folder.done(&["flux", "verify", "e.json", "--store", "other"]);
-    // The store can also be a database like that of Flux.
+    // The store can also be an SQLite database in the format that Flux uses.
     let e = folder.done(&[
         "flux",
         "externalize",

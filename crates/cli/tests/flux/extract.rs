@@ -28,7 +28,7 @@ fn extract_restores_the_archived_tree() {
 }
 
 #[test]
-fn an_archive_in_a_file_is_extracted_like_one_from_standard_input() {
+fn extracting_from_a_file_and_from_standard_input_has_the_same_result() {
     let folder = archived();
     let input = folder.read("a.json");
     for options in [&[][..], &["a*"], &["-v"], &["--dry-run"], &["--max-size", "20"], &["x"]] {
@@ -48,7 +48,7 @@ fn an_archive_in_a_file_is_extracted_like_one_from_standard_input() {
 }
 
 #[test]
-fn extract_options_select_entries_resolve_conflicts_and_set_limits() {
+fn extract_applies_its_options_for_patterns_conflicts_and_limits() {
     let folder = stored();
     mkdir(&folder, "out");
     let extract = |options: &[&str]| {
@@ -161,7 +161,7 @@ fn altered_or_missing_blobs_are_never_extracted() {
         let output = folder.run(&["flux", "verify", "b.json", "--store", "blobs"]);
         assert_eq!(status(&output), 1, "{why}");
     };
-    // Store another blob under the name of the first blob.
+    // Store the second blob under the name of the first blob.
     fs::rename(&first, folder.path("aside")).unwrap();
     fs::rename(&second, &first).unwrap();
     extract("R156");
@@ -184,7 +184,7 @@ fn altered_or_missing_blobs_are_never_extracted() {
 }
 
 #[test]
-fn an_archive_can_be_replaced_while_it_is_read() {
+fn an_archive_can_be_replaced_while_being_read() {
     let folder = archived();
     // Replace the archive with the results of converting, externalizing, packing and fixing it.
     folder.done(&["flux", "convert", "a.json", "-o", "a.json", "--force"]);

@@ -60,7 +60,7 @@ fn options_determine_which_archives_are_accepted() {
         stdout(&folder.done(&["flux", "cat", "--profile", "legacy", "old.json", "f"])),
         "abc"
     );
-    // Only the whole document can be changed in place.
+    // An archive that is only part of a document cannot be changed in place.
     let output = folder.run(&["flux", "delete", "job.json", "script"]);
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).contains("only part of the document"), "{}", stderr(&output));

@@ -126,7 +126,7 @@ fn lost_parts_of_a_state_do_not_affect_the_rest() {
     }
 }
 
-/// Returns a tar file like that of `flux dump`.
+/// Returns a tar file in the format that `flux dump` writes.
 fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut file = Vec::new();
     for (name, data) in members {
@@ -319,7 +319,7 @@ fn put_stores_an_archive_and_its_blobs_in_a_flux_instance() {
     let output = put(&["b.json", "--store", "blobs", "--flux", "no-such-flux"]);
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).starts_with("scibin: no-such-flux: "), "{}", stderr(&output));
-    // Test an instance whose hash type differs from that of the archive.
+    // Test an instance that uses a different hash type than the archive.
     folder.write("bin/flux", FLUX.replace("sha1-", "sha256-"));
     let output = put(&["b.json", "--store", "blobs", "-n", "hash"]);
     assert_eq!(status(&output), 2);

@@ -32,7 +32,7 @@ fn the_extension_of_the_output_selects_the_form() {
 }
 
 #[test]
-fn the_option_as_selects_the_form() {
+fn the_as_option_selects_the_form() {
     let folder = packed();
     let get = |form: &str| folder.done(&["get", "x.blp", "--slice", "1", "--as", form]);
     assert_eq!(stdout(&get("csv")), "3,4,5\n");

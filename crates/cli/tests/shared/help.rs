@@ -72,7 +72,7 @@ fn man_pages_have_examples_and_exit_statuses() {
 }
 
 #[test]
-fn colours_follow_the_option_and_the_environment() {
+fn the_color_option_overrides_the_environment_and_the_detection_of_a_terminal() {
     let folder = files();
     let colored = |arguments: &[&str], no_color: bool| {
         let mut command = program();

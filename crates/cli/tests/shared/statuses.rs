@@ -171,7 +171,7 @@ fn blpk_has_the_exit_statuses_of_the_original_program() {
 }
 
 #[test]
-fn json_is_rejected_if_the_output_has_another_format() {
+fn the_option_json_is_rejected_if_a_command_prints_another_format() {
     let folder = files();
     for command in ["bloscpack cat good.blp", "flux cat good.json f", "completions bash"] {
         let (status, said) = run(&folder, &format!("{command} --json"), "");
