@@ -29,8 +29,8 @@ binio::codes! {
         ReservedNotZero = "ReservedNotZero": Error;
         /// The header states 0 chunks.
         NoChunks = "NoChunks": Note;
-        /// The header announces spare offsets, but they are ignored because there is no table of
-        /// offsets.
+        /// The header states a number of spare offsets, but there is no table of offsets, so the
+        /// number is ignored.
         SpareWithoutOffsets = "SpareWithoutOffsets": Error;
         /// The sizes in the header differ from the sizes of the chunks.
         SizeMismatch = "SizeMismatch": Error;

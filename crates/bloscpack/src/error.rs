@@ -11,7 +11,7 @@ use thiserror::Error as ThisError;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 binio::error_type! {
-    /// An error, with the offset in the file at which it occurred, if it is known.
+    /// An error, with the offset in the file at which it occurred, if known.
     pub struct Error(ErrorKind);
 }
 
@@ -131,7 +131,7 @@ pub enum ErrorKind {
         /// The requested type.
         requested: &'static str,
     },
-    /// The file does not have enough space for the chunks, offsets or metadata to be written.
+    /// The file has too little space for the chunks, offsets or metadata that would be written.
     #[error("{what}: {needed} needed, but there is only space for {available}")]
     NotEnoughSpace {
         /// The unit of the numbers, such as chunks or bytes of metadata.
@@ -209,7 +209,7 @@ impl ErrorKind {
     }
 }
 
-/// A part of a file with a digest of its own.
+/// A part of a file that has its own digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
@@ -261,8 +261,8 @@ pub enum MetadataError {
 }
 
 impl Error {
-    /// Returns `true` if the error is a failure to read the source, which says nothing about the
-    /// content of the file. Such a failure is never reported as a diagnostic.
+    /// Returns `true` if reading the source failed. This error says nothing about the content of
+    /// the file, so it is never reported as a diagnostic.
     pub(crate) fn is_io(&self) -> bool {
         matches!(self.kind(), ErrorKind::Io(_))
     }
@@ -288,7 +288,7 @@ impl Error {
     }
 }
 
-/// Converts an error from a packed file that is used as the source of another format. Keeps the
+/// Converts an error from reading packed data as the source of a file in another format. Keeps the
 /// kind of the error if `binio` has the same kind.
 impl From<Error> for binio::Error {
     fn from(error: Error) -> Self {

@@ -1,9 +1,9 @@
 //! Interrupted in-place changes.
 //!
-//! While a file is changed in place, its journal is next to it as `NAME.undo-journal`;
+//! While a file is changed in place, a journal is stored next to it as `NAME.undo-journal`;
 //! [`binio::write::journal`] describes the format of the journal. The journal contains the bytes
-//! that the change overwrites. Readers therefore see the old content, and an interrupted change is
-//! rolled back when the file is next opened for writing.
+//! that the change overwrites. From these bytes, readers reconstruct the old content. An
+//! interrupted change is rolled back when the file is next opened for writing.
 
 use std::path::Path;
 

@@ -9,7 +9,8 @@ pub enum Strictness {
     /// Read everything whose meaning is certain, and report violations as diagnostics.
     #[default]
     Lenient,
-    /// Reject anything that the format does not allow.
+    /// Reject a file that violates the format. Spare offsets that are not -1 and reserved metadata
+    /// fields that are not 0 are only reported as diagnostics.
     Strict,
 }
 
@@ -24,8 +25,8 @@ pub enum Verify {
     Never,
 }
 
-/// The order in which the data of the chunks is read if the table of offsets lists the chunks in a
-/// different order than the file.
+/// The order in which to read the chunks if their order in the table of offsets differs from their
+/// order in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChunkOrder {
@@ -87,13 +88,14 @@ impl OpenOptions {
         strictness: Strictness;
         /// Sets when the digest of a chunk is checked.
         verify: Verify;
-        /// Sets the order in which the data of the chunks is read if the table of offsets lists the
-        /// chunks in a different order than the file.
+        /// Sets the order in which to read the chunks if their order in the table of offsets
+        /// differs from their order in the file.
         order: ChunkOrder;
         /// Sets limits on the memory, decoded data and chunks that a file may require.
         ///
-        /// `max_decoded` (default here: 16 GiB) limits the data that one call decodes into memory, but not the data that
-        /// it writes elsewhere. `max_alloc` limits each buffer, such as a chunk, and `max_items` the number of chunks.
+        /// `max_decoded` (16 GiB by default) limits the data that one call decodes into memory, but
+        /// not the data that the call writes to a file or a sink. `max_alloc` limits each buffer,
+        /// such as a chunk, and `max_items` the number of chunks.
         limits: Limits;
         /// Sets the maximum length of the metadata text in bytes. Default: 16 MiB.
         max_metadata: u64;

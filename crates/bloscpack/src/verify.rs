@@ -39,7 +39,7 @@ impl Default for VerifyOptions<'_> {
 }
 
 impl<'a> VerifyOptions<'a> {
-    /// Returns the default options: a deep check on all threads of the pool.
+    /// Returns the default options: a deep check on all threads of the caller's `rayon` pool.
     pub fn new() -> Self {
         Self::default()
     }

@@ -159,7 +159,7 @@ impl ArrayInfo {
     /// in Fortran order, because its rows are then not contiguous.
     pub fn check_rows(&self, rows: &Self) -> Result<()> {
         let row_shape = |info: &Self| info.shape().get(1..).map(<[u64]>::to_vec);
-        // In an array with a single dimension, both orders are the same.
+        // In an array with a single dimension, C order and Fortran order are the same.
         let is_contiguous = rows.order() == Order::C || rows.shape().len() == 1;
         let is_alike = rows.datatype() == self.datatype() && row_shape(rows) == row_shape(self);
         if is_contiguous && is_alike && !rows.shape().is_empty() {

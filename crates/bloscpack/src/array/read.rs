@@ -91,7 +91,7 @@ impl<'r> Array<'r> {
         self.info.order()
     }
 
-    /// Returns a part of the array. The slices apply to the dimensions from the outermost on, and
+    /// Returns a part of the array. The first slice applies to the outermost dimension, and
     /// dimensions without a slice are kept whole. See [`Slice`] for the meaning of each slice. No
     /// element is read.
     ///
@@ -290,8 +290,8 @@ impl<'r> Array<'r> {
         self.decoding().to_ndarray(self.order())
     }
 
-    /// Returns the same view, but with a cache of the last decoded block. Create a new view for
-    /// each read.
+    /// Returns a copy of this view that caches the last decoded block. Create a new copy for each
+    /// read.
     fn decoding(&self) -> array::Array<Blocks<'_>> {
         self.view.clone().with_data(Blocks::new(self.view.data()))
     }

@@ -1,11 +1,11 @@
-//! The nine checksums of the format, by number.
+//! The nine checksums of the format and their numbers.
 //!
 //! | id | name | bytes | stored as |
 //! |---|---|---|---|
 //! | 0 | `None` | 0 | |
 //! | 1 | `adler32` | 4 | number, little-endian |
 //! | 2 | `crc32` | 4 | number, little-endian |
-//! | 3 to 8 | `md5` `sha1` `sha224` `sha256` `sha384` `sha512` | 16 to 64 | bytes, as printed |
+//! | 3 to 8 | `md5` `sha1` `sha224` `sha256` `sha384` `sha512` | 16 to 64 | bytes, in the order in which they are printed |
 //!
 //! The digest of a chunk covers the whole Blosc buffer, including its header, and follows the
 //! buffer. The digest of the metadata covers the stored payload and follows the padding.

@@ -113,7 +113,8 @@ fn parse_size(text: &str) -> Option<u64> {
     if !is_number(whole) || !is_number(decimals) || (whole.is_empty() && decimals.is_empty()) {
         return None;
     }
-    // Use at most 20 decimals. All further ones together are worth less than a millionth of a byte.
+    // Use at most 20 decimal places. All further digits together are worth less than a millionth of
+    // a byte.
     let decimals = &decimals[..decimals.len().min(20)];
     let digits = format!("{whole}{decimals}").parse::<u128>().ok()?;
     let scale = decimals.bytes().fold(1_u128, |scale, _| scale * 10);
@@ -175,8 +176,8 @@ impl Chunking {
         Some(start..start.checked_add(size.into())?)
     }
 
-    /// Returns the requested number of spare offsets, or ten per chunk if `requested` is `None`, but no more than the
-    /// format can count.
+    /// Returns the requested number of spare offsets, or ten per chunk if `requested` is `None`,
+    /// but no more than the format allows.
     pub fn max_app_chunks(&self, requested: Option<u64>) -> u64 {
         let most = i64::MAX.unsigned_abs().saturating_sub(self.nchunks);
         requested.unwrap_or(self.nchunks.saturating_mul(10)).min(most)

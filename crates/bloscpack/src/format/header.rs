@@ -24,8 +24,8 @@
 //! | 24 | 8 | version 2: reserved, 0; version 3: `max_app_chunks` |
 //!
 //! All numbers are little-endian and signed. Old releases that wrote version 2 set `chunk_size` to
-//! 0 in files with a single chunk, and wrote last chunks that are empty or larger than the others.
-//! These files can be read.
+//! 0 in files with a single chunk, and wrote last chunks that are empty or larger than the other
+//! chunks. These files can be read.
 
 use std::fmt;
 
@@ -150,7 +150,7 @@ impl Header {
     /// [`ErrorKind::UnsupportedVersion`], [`ErrorKind::UnknownOptions`] or
     /// [`ErrorKind::UnknownChecksum`] for an unknown value, with [`ErrorKind::InvalidHeader`] for
     /// an invalid value in another field, and with [`ErrorKind::Truncated`] if the header is not
-    /// complete. In strict reading, every irregularity is an error.
+    /// complete. In strict mode, every irregularity is an error.
     pub fn parse(
         bytes: &[u8],
         strictness: Strictness,
@@ -335,8 +335,8 @@ impl Header {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::NotInVersion`] if the version is older than 2, or does not support
-    /// the metadata or the spare offsets, and with [`ErrorKind::InvalidHeader`] if a number is out
-    /// of range or contradicts another.
+    /// the metadata or the spare offsets, and with [`ErrorKind::InvalidHeader`] if a field is out
+    /// of range or contradicts another field.
     pub fn encode(&self) -> Result<[u8; 32]> {
         let what = "writing is not supported";
         let version = match self.version {
@@ -408,7 +408,7 @@ fn stored_size(field: &'static str, offset: u64, size: Option<u32>) -> Result<i3
 
 fn stored_count(field: &'static str, offset: u64, count: u64) -> Result<i64> {
     i64::try_from(count)
-        .map_err(|_| Error::header(field, offset, format!("{count}, expected below 2^63")))
+        .map_err(|_| Error::header(field, offset, format!("{count}, expected less than 2^63")))
 }
 
 #[cfg(test)]
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn violations_that_do_not_prevent_reading_are_errors_only_in_strict_reading() {
+    fn violations_that_do_not_prevent_reading_are_errors_only_in_strict_mode() {
         let no_offsets = {
             let mut bytes = v3();
             bytes[5] = 0;

@@ -69,8 +69,8 @@ impl Table {
     /// Reads a table, which must be within the source. The first `nchunks` entries are chunk
     /// offsets, and the remaining entries are spare. A chunk can begin only at an offset in `data`.
     ///
-    /// If an offset is not in `data`, all offsets are discarded, so that an invalid table does not
-    /// use memory for the number of entries that the header claims.
+    /// If an offset is not in `data`, all offsets are discarded, so that an invalid table takes
+    /// little memory, even if it has a huge number of entries.
     pub(crate) fn read(
         source: &dyn ReadAt,
         range: &Range<u64>,
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_spare_entry_with_an_offset_is_reported() {
+    fn the_first_spare_entry_that_is_not_minus_one_is_reported() {
         assert_eq!(read(&[100, -1, 7, 8], 1).spare, Some((2, 7)));
     }
 

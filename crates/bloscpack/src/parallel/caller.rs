@@ -168,8 +168,8 @@ impl<I: Iterator, T: Default> Queue<I, T> {
     }
 }
 
-/// Stops the queue when dropped, but only during a panic if `only_in_panic` is set. No thread then
-/// waits for a thread that has ended.
+/// Stops the queue when dropped, but only during a panic if `only_in_panic` is set. This keeps
+/// other threads from waiting for a thread that has ended.
 struct Stop<'a, I, T> {
     queue: &'a Queue<I, T>,
     only_in_panic: bool,

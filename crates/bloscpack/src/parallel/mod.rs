@@ -3,8 +3,8 @@
 //!
 //! All threads belong to the caller's `rayon` pool: the pool that runs the calling code or, outside
 //! of any pool, the global one. With one thread, or without the feature `rayon`, everything runs on
-//! the caller's thread. No job waits for another, so a pool of any size makes progress. A job may
-//! itself call these functions.
+//! the caller's thread. No job waits for another job, so a pool of any size makes progress. A job
+//! may itself call these functions.
 //!
 //! Jobs are handed out in order, one at a time. If several jobs fail, the error of the first one is
 //! returned. No earlier job can have failed unnoticed, because all earlier jobs were handed out as
@@ -85,7 +85,7 @@ pub(crate) fn for_each<J: Send, S: Send>(
     #[cfg(feature = "rayon")]
     if workers(threads) > 1 {
         // Results take no memory here, so their number is not limited, and a slow job does not
-        // delay the others.
+        // delay other jobs.
         return workers::in_order(workers(threads), usize::MAX, jobs, state, work, |()| Ok(()));
     }
     let _ = threads;

@@ -2,7 +2,7 @@
 //!
 //! After finishing a job, a worker takes all results that are next in order, unless another worker
 //! is already taking results. For its next job, it can then usually reuse the memory of the last
-//! result, while this memory is still in its cache.
+//! result, while this memory is still in the cache of the processor core.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -48,7 +48,7 @@ where
     Work: Fn(&mut S, I::Item, &mut T) -> Result<()> + Sync,
     Take: FnMut(&mut T) -> Result<()> + Send,
 {
-    /// Starts as many workers as there is work for.
+    /// Starts workers as long as another worker would have a job.
     fn start_workers<'scope>(&'scope self, scope: &Scope<'scope>) {
         while self.queue.needs_worker() {
             scope.spawn(|scope| self.run(scope));

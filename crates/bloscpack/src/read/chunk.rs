@@ -20,8 +20,8 @@ use crate::error::{Error, ErrorKind, Part, Result};
 use crate::format::layout::ChunkEntry;
 use crate::parallel::for_each;
 
-/// The values of the version byte in Blosc2 buffers. In a Blosc 1 buffer, it is 2; all other values
-/// mean that the buffer is corrupt.
+/// The values of the version byte in Blosc2 buffers. In a Blosc 1 buffer, the version byte is 2.
+/// Any other value means that the buffer is corrupt.
 const BLOSC2_VERSIONS: std::ops::RangeInclusive<u8> = 3..=5;
 
 /// The number of bytes in each part of a large chunk that is read on several threads.

@@ -2,7 +2,7 @@
 //!
 //! If the table of offsets is unset, or lists the chunks in file order, the data is in file order
 //! as well. If the table contains the same offsets in a different order, tools disagree about the
-//! order of the data, so the caller has to choose it. If the table is wrong in any other way,
+//! order of the data, so the caller has to choose an order. If the table is wrong in any other way,
 //! lenient reading ignores it, but only if the structure and the digest of every chunk are valid.
 
 use std::fmt;
@@ -156,7 +156,7 @@ impl Chain<'_> {
         Ok(chunks)
     }
 
-    /// Returns the contiguous chunks despite a wrong table. Fails in strict reading, or if the
+    /// Returns the contiguous chunks despite a wrong table. Fails in strict mode, or if the
     /// structure or the digest of a chunk is invalid.
     fn scan_instead(
         &self,
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_offset_is_an_error_in_strict_reading_and_a_diagnostic_in_lenient_reading() {
+    fn a_wrong_offset_is_an_error_in_strict_mode_and_a_diagnostic_in_lenient_mode() {
         let start = i64::try_from(file().chunk_start(1)).unwrap();
         for (index, value) in [
             (0, -1),
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ambiguous_order_is_rejected_until_the_caller_chooses_one() {
+    fn an_ambiguous_chunk_order_is_rejected_unless_the_caller_chooses_an_order() {
         let mut file = file();
         file.offsets.as_mut().unwrap().swap(0, 1);
         for rejected in [lenient(&file), strict(&file)] {
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spare_offset_with_a_value_is_reported() {
+    fn a_spare_offset_that_is_not_minus_one_is_reported_even_in_strict_mode() {
         let reader = strict(&with_offset(3, 7)).unwrap();
         assert_eq!(codes(&reader), [Code::SpareOffset]);
         assert_eq!(reader.diagnostics()[0].place.offset, Some(32 + 24));

@@ -76,7 +76,7 @@ pub(crate) fn open(
     Ok(Opened { header, meta, metadata, layout })
 }
 
-/// Reads and checks the metadata. In lenient reading, errors in the metadata become diagnostics. A
+/// Reads and checks the metadata. In lenient mode, errors in the metadata become diagnostics. A
 /// wrong digest becomes a diagnostic only if `ignore_metadata` is set.
 fn read_metadata(
     source: &dyn ReadAt,
@@ -151,8 +151,8 @@ pub(crate) fn within(
     }
 }
 
-/// Compares the sizes in the header with the sizes of the chunks, which take precedence. Fails if
-/// the sizes differ in strict reading, or if a chunk is unexpectedly empty.
+/// Compares the sizes in the header with the sizes of the chunks, which take precedence. In strict
+/// mode, fails if the sizes differ. Also fails if a chunk is unexpectedly empty.
 fn check_sizes(
     header: &Header,
     chunks: &[ChunkEntry],
@@ -179,8 +179,8 @@ fn check_sizes(
         };
         let message =
             format!("{field} is {expected}, but chunk {index} has {}{more}", chunk.nbytes);
-        // Reject an empty chunk even in lenient reading: tools skip it silently, so its data would
-        // be missing.
+        // Reject an empty chunk even in lenient mode: tools skip it silently, so its data would be
+        // missing.
         if let Some(chunk) = empty.or((strictness == Strictness::Strict).then_some(chunk)) {
             return Err(Error::new(ErrorKind::SizeMismatch { message }).at(chunk.offset));
         }
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_tail_is_a_note_in_strict_and_lenient_reading() {
+    fn a_stale_tail_is_a_note_in_strict_and_lenient_mode() {
         let mut file = file();
         let end = file.bytes().len() as u64;
         file.tail = b"left by an append".to_vec();
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_number_of_chunks_is_read_to_the_end_of_the_file() {
+    fn chunks_are_read_to_the_end_of_the_file_if_their_number_is_unknown() {
         let mut file = TestFile { nchunks: -1, ..file().without_offsets() };
         let (opened, codes) = lenient(&file);
         assert_eq!((sizes(&opened), codes), (vec![100, 100, 40], vec![Code::UnknownCount]));

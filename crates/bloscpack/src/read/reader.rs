@@ -506,8 +506,8 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Same as [`from_source`](Self::from_source). Also fails if the file cannot be opened, with
-    /// [`ErrorKind::ForeignJournal`] if its journal belongs to another file, and, in strict
-    /// reading, with [`ErrorKind::Damaged`] if there is any journal.
+    /// [`ErrorKind::ForeignJournal`] if its journal belongs to another file, and, in strict mode,
+    /// with [`ErrorKind::Damaged`] if there is any journal.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Reader> {
         let path = path.as_ref();
         let file = FileSource::open(path)?;
@@ -565,8 +565,8 @@ impl OpenOptions {
     /// unset. Also fails if a chunk does not begin with a valid Blosc header, if reading fails, or
     /// if a limit is exceeded.
     ///
-    /// Other irregularities are diagnostics. With [`Strictness::Strict`], however, violations of
-    /// the format are errors. Damaged data in a chunk is an error only when the chunk is read,
+    /// Other irregularities are diagnostics. With [`Strictness::Strict`], however, most violations
+    /// of the format are errors. Damaged data in a chunk is an error only when the chunk is read,
     /// unless an offset is wrong: all chunks are then checked when the file is opened.
     #[allow(
         clippy::wrong_self_convention,

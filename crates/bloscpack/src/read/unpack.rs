@@ -2,8 +2,8 @@
 //!
 //! Each chunk is a job. If the target is memory or a file, the threads write decoded chunks
 //! directly to their final positions, in any order. If it is a sink, the chunks are written in
-//! order, and at most two per thread are in memory. Memory therefore depends on the number of
-//! chunks in progress, not on the length of the file.
+//! order, and at most two per thread are in memory. The memory needed therefore depends on the
+//! number of chunks in progress, not on the length of the file.
 
 use std::fmt;
 use std::fs::File;
@@ -56,7 +56,8 @@ impl Default for UnpackOptions<'_> {
 }
 
 impl<'a> UnpackOptions<'a> {
-    /// Returns the default options: all threads of the pool, and no progress function.
+    /// Returns the default options: all threads of the caller's `rayon` pool, and no progress
+    /// function.
     pub fn new() -> Self {
         Self::default()
     }
@@ -236,7 +237,7 @@ impl Reader {
         let check = || self.check_digest(index, bytes, digest);
         let buffer = match chunk::parse(number, entry.offset, bytes) {
             Ok(buffer) => buffer,
-            // If the digest is wrong as well, return that error instead.
+            // If the digest is wrong as well, report the wrong digest instead.
             Err(error) => return check().and(Err(error)),
         };
         let jobs = iter::once(None).chain(shares(&buffer, range, out).map(Some));
@@ -342,7 +343,7 @@ mod tests {
         let (file, data) = packed(1);
         let start = Reader::from_bytes(file.clone()).unwrap().chunks()[1].offset;
         let start = usize::try_from(start).unwrap();
-        // Damage in turn the streams of the second chunk, the table of its blocks, and its
+        // In turn, damage the streams of the second chunk, the table of its blocks, and its
         // typesize.
         for at in [start + 1000, start + 18, start + 17 * 4, start + 3] {
             let mut bad = file.clone();

@@ -6,7 +6,7 @@
 //! | a truncated download | the complete chunks |
 //! | an append that was killed before it wrote the header | all chunks, including the appended ones |
 //! | an overwritten table or header | the chunks that a search finds |
-//! | a bad chunk in the middle | the chunks before the bad one; with `skip_bad`, also those after it |
+//! | a bad chunk in the middle | the chunks before the bad chunk; with `skip_bad`, also the chunks after it |
 //!
 //! Chunks and their digests are copied unchanged. A chunk is kept if its structure and its digest
 //! are valid. In a file without checksums, it must also decode.
@@ -41,7 +41,7 @@ pub struct RecoverOptions {
 }
 
 impl RecoverOptions {
-    /// Returns options that keep the chunks before the first bad one.
+    /// Returns options that keep only the chunks before the first bad chunk.
     pub fn new() -> Self {
         Self::default()
     }
@@ -51,10 +51,10 @@ impl RecoverOptions {
         /// set, the data of all chunks after a bad chunk then moves to a lower offset.
         skip_bad: bool;
         /// Sets whether to continue after bad chunks, and replace each of them with a chunk of
-        /// zeros. The chunks of zeros are as long as the header states for all chunks but the last.
-        /// If the header does not state this length, no bad chunk is replaced. Bad chunks at the
-        /// end of the file are never replaced. The number of consecutive bad chunks is derived from
-        /// the table; if that is impossible, a single bad chunk is assumed.
+        /// zeros. Each chunk of zeros has the `chunk_size` that the header states. If the header
+        /// states no `chunk_size`, no bad chunk is replaced. Bad chunks at the end of the file are
+        /// never replaced. The number of consecutive bad chunks is derived from the table; if that
+        /// is impossible, a single bad chunk is assumed.
         fill_zeros: bool;
     }
 
@@ -118,8 +118,9 @@ pub struct RecoverReport {
 /// # Errors
 ///
 /// Fails with [`ErrorKind::Damaged`] if no chunk is intact, and with [`ErrorKind::Output`] if the
-/// sink cannot be written. Also fails if the signature is missing, if the version or the checksum
-/// is unknown, if reading fails, or if a limit is exceeded.
+/// sink cannot be written. Also fails if the header is incomplete or has no signature, if the
+/// version or the checksum is unknown, if any field in the header of a version 1 file is invalid,
+/// if reading fails, or if a limit is exceeded.
 pub fn recover<W: Write + Seek>(
     source: &dyn ReadAt,
     sink: &mut W,
@@ -395,8 +396,8 @@ mod tests {
             file.chunks[2] = junk(file.chunks[2].len());
             let (data, report) = recovered(&file.bytes(), &RecoverOptions::new().skip_bad(true));
             assert_eq!(data, data_of(&[0, 3]));
-            // Without a table, recovery assumes that only one chunk was lost after the first. It
-            // therefore counts the fourth chunk as the third, and reports the fourth as lost.
+            // Without a table, recovery assumes that only one chunk was lost after the first chunk.
+            // It therefore counts the fourth chunk as the third, and reports the fourth as lost.
             let expected = if has_table { vec![(1..3, 0)] } else { vec![(1..2, 0), (3..4, 0)] };
             assert_eq!(lost(&report), expected);
         }

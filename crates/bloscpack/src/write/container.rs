@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_more_chunks_than_table_entries_fails_with_both_numbers() {
+    fn writing_more_chunks_than_table_entries_fails_and_reports_both_counts() {
         let mut writer = ContainerWriter::new(Cursor::new(Vec::new()), header(1, 1), &[]).unwrap();
         writer.put(b"1").unwrap();
         writer.put(b"2").unwrap();

@@ -25,8 +25,10 @@ pub(crate) const TYPESIZE: u8 = 8;
 /// pool.
 ///
 /// Options are checked before anything is written. An invalid value fails with
-/// [`InvalidOption`](ErrorKind::InvalidOption), and an option that the version does not support
-/// fails with [`NotInVersion`](ErrorKind::NotInVersion).
+/// [`InvalidOption`](ErrorKind::InvalidOption), an option that the version does not support fails
+/// with [`NotInVersion`](ErrorKind::NotInVersion), metadata that does not fit its reserved space
+/// fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace), and metadata text longer than 16 MiB
+/// fails with [`Limit`](ErrorKind::Limit).
 ///
 /// ```
 /// use bloscpack::{Checksum, ChunkSize, Compressor, Shuffle, WriteOptions, pack_to_vec};
@@ -155,8 +157,8 @@ impl WriteOptions {
         })
     }
 
-    /// Returns the header of a stream of unknown length. The header announces no table of offsets,
-    /// and states neither the number of chunks nor the size of the last one.
+    /// Returns the header of a stream of unknown length, without a table of offsets. The header
+    /// states neither the number of chunks nor the size of the last chunk.
     pub(crate) fn stream_header(&self) -> Result<Header> {
         Ok(Header {
             version: self.version,
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn options_out_of_range_are_rejected_by_name() {
+    fn options_out_of_range_are_rejected_with_their_names() {
         let new = WriteOptions::new;
         for (options, option) in [
             (new().level(10), "level"),

@@ -34,10 +34,12 @@ pub(crate) const PIECE: usize = 1 << 20;
 ///
 /// # Errors
 ///
-/// Fails before anything is written if the options are invalid, with [`InvalidOption`](crate::ErrorKind::InvalidOption) or
-/// [`NotInVersion`](crate::ErrorKind::NotInVersion), or with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the metadata does not fit
-/// [`MetadataOptions::max_size`](crate::format::MetadataOptions::max_size). Fails with [`Output`](crate::ErrorKind::Output) if the
-/// sink cannot be written.
+/// Fails before anything is written: with [`InvalidOption`](crate::ErrorKind::InvalidOption) or
+/// [`NotInVersion`](crate::ErrorKind::NotInVersion) if an option is invalid, with
+/// [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the metadata does not fit
+/// [`MetadataOptions::max_size`](crate::format::MetadataOptions::max_size), and with
+/// [`Limit`](crate::ErrorKind::Limit) if the metadata text is longer than 16 MiB. Also fails with
+/// [`Output`](crate::ErrorKind::Output) if the sink cannot be written.
 pub fn pack_slice<W: Write + Seek + Send>(
     data: &[u8],
     sink: W,

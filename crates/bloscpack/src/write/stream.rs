@@ -42,8 +42,10 @@ impl<W: Write> StreamWriter<W> {
     /// # Errors
     ///
     /// Fails with [`InvalidOption`](crate::ErrorKind::InvalidOption),
-    /// [`NotInVersion`](crate::ErrorKind::NotInVersion) or [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if
-    /// the options are invalid, and with [`Output`](crate::ErrorKind::Output) if the sink cannot be written.
+    /// [`NotInVersion`](crate::ErrorKind::NotInVersion),
+    /// [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) or [`Limit`](crate::ErrorKind::Limit)
+    /// if the options are invalid, and with [`Output`](crate::ErrorKind::Output) if the sink cannot
+    /// be written.
     pub fn new(sink: W, options: &WriteOptions) -> Result<Self> {
         Self::begin(sink, options, None)
     }

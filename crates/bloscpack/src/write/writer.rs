@@ -28,8 +28,8 @@ const MIN_ENTRIES: u64 = 1 << 16;
 /// writer chooses the number of spare entries:
 /// [`max_app_chunks`](crate::WriteOptions::max_app_chunks) or, by default, ten times the number of
 /// chunks so far, but at least 65,536. Once the table is full, writing the next chunk fails with
-/// [`NotEnoughSpace`](ErrorKind::NotEnoughSpace). There is no such limit without offsets, nor for
-/// [`pack_reader`](crate::pack_reader).
+/// [`NotEnoughSpace`](ErrorKind::NotEnoughSpace). The number of chunks is not limited in files
+/// without offsets, nor by [`pack_reader`](crate::pack_reader).
 ///
 /// ```
 /// use std::io::{Cursor, Write};
@@ -63,8 +63,9 @@ impl<W: Write + Seek> Writer<W> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::InvalidOption`], [`ErrorKind::NotInVersion`] or [`ErrorKind::NotEnoughSpace`] if the
-    /// options are invalid, and with [`ErrorKind::Output`] if the sink cannot be written.
+    /// Fails with [`ErrorKind::InvalidOption`], [`ErrorKind::NotInVersion`],
+    /// [`ErrorKind::NotEnoughSpace`] or [`ErrorKind::Limit`] if the options are invalid, and with
+    /// [`ErrorKind::Output`] if the sink cannot be written.
     pub fn new(sink: W, options: &WriteOptions) -> Result<Self> {
         Self::begin(sink, options, None)
     }

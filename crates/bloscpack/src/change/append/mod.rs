@@ -80,8 +80,8 @@ impl AppendOptions {
         /// only the caller's thread is used. Default: all.
         threads: usize => threads.max(1);
         /// Sets whether the file is changed in place instead of being replaced, for files too large
-        /// to copy. Until the change is complete, a journal is next to the file, and readers that
-        /// open the file see its old content. Default: no.
+        /// to copy. Until the change is complete, a journal is stored next to the file, and readers
+        /// that open the file see its old content. Default: no.
         in_place: bool;
         /// Sets whether the table of offsets and the metadata section may grow if they are full.
         /// Growing moves all chunks, so the file is then replaced even if
@@ -91,7 +91,8 @@ impl AppendOptions {
         /// this option or new metadata, appending to an array fails, because its shape would no longer match the data.
         axis0: bool;
         /// Sets whether to append to a file whose header states -1 (unknown) for the number or the
-        /// sizes of its chunks. The header then states the values that were found.
+        /// sizes of its chunks. The header of the changed file then states the values found by
+        /// reading the chunks.
         scan: bool;
         /// Sets the limits for reading the file. Default: the limits of [`OpenOptions`].
         limits: Limits => Some(limits);

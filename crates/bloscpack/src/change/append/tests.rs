@@ -170,7 +170,7 @@ fn a_full_offset_table_is_an_error_unless_it_may_grow() {
 }
 
 #[test]
-fn a_file_of_version_2_has_no_spare_offsets_and_its_table_grows_as_needed() {
+fn a_version_2_file_has_no_spare_offsets_and_its_table_grows_as_needed() {
     for options in both() {
         let file = pack_to_vec(&data(1500), &packing().version(Version::V2)).unwrap();
         let folder = Folder::with(&file);
@@ -184,7 +184,7 @@ fn a_file_of_version_2_has_no_spare_offsets_and_its_table_grows_as_needed() {
 }
 
 #[test]
-fn appending_to_version_1_is_rejected() {
+fn appending_to_a_version_1_file_is_rejected() {
     let mut file = b"blpk\x01\0\0\0\x01\0\0\0\0\0\0\0".to_vec();
     file.extend(crate::format::test_file::buffer(&[1; 100]));
     let error = Folder::with(&file).append(b"more", &AppendOptions::new()).unwrap_err();
@@ -466,8 +466,8 @@ fn a_failure_of_any_in_place_operation_is_rolled_back() {
                     undo(&mut tape).unwrap();
                 }
                 assert_eq!(tape.journal_bytes(), None, "{operation}");
-                // Only the last operation, which syncs the removal of the journal, fails too late
-                // to roll back.
+                // Only a failure of the last operation, which syncs the removal of the journal,
+                // comes too late to roll back.
                 let expected = if operation == last { whole.file_bytes() } else { &old };
                 assert!(tape.file_bytes() == expected);
             }

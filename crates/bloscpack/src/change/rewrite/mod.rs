@@ -1,8 +1,8 @@
 //! Rewriting a file with the same chunks, but with another version or checksum, more spare offsets
 //! or other metadata.
 //!
-//! Chunks are copied without decompressing them. If their digests do not change either, the kernel
-//! copies them directly from file to file.
+//! Chunks are copied without decompressing them. If the checksum is kept and the chunks are
+//! contiguous, [`rewrite_file`] lets the kernel copy them directly from file to file.
 
 mod metadata;
 
@@ -68,8 +68,8 @@ enum NewMetadata {
 }
 
 impl RewriteOptions {
-    /// Returns the default options. They only correct the header and the offsets, drop empty
-    /// chunks, and replace versions 0 and 1 by version 3.
+    /// Returns the default options. With these options, rewriting only corrects the header and the
+    /// offsets, drops empty chunks, and converts files of versions 0 and 1 to version 3.
     pub fn new() -> Self {
         Self::default()
     }
@@ -95,7 +95,8 @@ impl RewriteOptions {
     }
 
     binio::setters! {
-        /// Sets how the metadata is stored, including the space for its growth.
+        /// Sets how the metadata is stored, including how much space is reserved for larger
+        /// metadata.
         metadata_options: MetadataOptions => Some(metadata_options);
         /// Sets the limits for reading the old file in [`rewrite_file`]. Default: the limits of [`OpenOptions`].
         limits: Limits => Some(limits);
@@ -127,9 +128,10 @@ impl RewriteOptions {
 ///
 /// Fails with [`NotInVersion`](crate::ErrorKind::NotInVersion) if the version does not support the
 /// options, with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the metadata does not fit
-/// [`MetadataOptions::max_size`], with [`ChecksumMismatch`](crate::ErrorKind::ChecksumMismatch) if
-/// a chunk is damaged, and with [`Output`](crate::ErrorKind::Output) if the sink cannot be written.
-/// Also fails if reading fails.
+/// [`MetadataOptions::max_size`], with [`Limit`](crate::ErrorKind::Limit) if the metadata text is
+/// longer than 16 MiB, with [`ChecksumMismatch`](crate::ErrorKind::ChecksumMismatch) if a chunk is
+/// damaged, and with [`Output`](crate::ErrorKind::Output) if the sink cannot be written. Also fails
+/// if reading fails.
 pub fn rewrite<W: Write + Seek>(old: &Reader, sink: W, options: &RewriteOptions) -> Result<W> {
     let plan = Plan::new(old, options)?;
     let mut container = plan.begin(sink)?;
@@ -189,7 +191,7 @@ struct Plan<'a> {
     old: &'a Reader,
     header: Header,
     section: Bytes,
-    /// The indices of the old chunks that are copied: those that are not empty.
+    /// The indices of the nonempty chunks in the old file, which are copied.
     chunks: Vec<usize>,
 }
 

@@ -111,7 +111,7 @@ fn a_version_1_file_is_rewritten_as_version_3_without_its_empty_chunk() {
 
 #[test]
 fn rewriting_chunks_of_different_sizes_leaves_the_chunk_size_unknown() {
-    // Version 2 allowed a last chunk larger than the others.
+    // Version 2 allowed the last chunk to be larger than the other chunks.
     let mut file = TestFile::of(&[b"abcd", b"efghi"]);
     (file.version, file.max_app_chunks) = (2, 0);
     file.offsets = Some(vec![-1; 2]);

@@ -1,7 +1,8 @@
 //! Parsing the text of the metadata as JSON.
 //!
-//! Like most readers of JSON, `serde_json` silently uses the last of two equal keys and rounds integers beyond 64 bits
-//! to floats. This parser detects both, so that the caller can report them.
+//! Like most readers of JSON, `serde_json` silently uses the last of two equal keys and rounds
+//! integers beyond 64 bits to floats. This parser detects both cases, so that the caller can report
+//! them.
 
 use std::fmt;
 
@@ -135,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_parses_to_the_same_values_as_with_serde_json() {
+    fn json_text_is_parsed_to_the_same_values_as_by_serde_json() {
         let text = r#"{"b":[1,-2,1.5,true,false,null,"x\"1\\"],"a":{"c":18446744073709551615}}"#;
         let parsed = parse(text.as_bytes()).unwrap();
         assert_eq!(parsed.value, serde_json::from_str::<Value>(text).unwrap());

@@ -192,8 +192,9 @@ impl Metadata {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Metadata`] if the serializer is unknown, or if the text is not valid JSON: `NaN`, more
-    /// than 128 levels of nesting, a byte-order mark, or bytes that are not UTF-8.
+    /// Fails with [`ErrorKind::Metadata`] if the serializer is unknown, or if the text is not valid
+    /// JSON. `NaN`, more than 128 levels of nesting, a byte-order mark, and bytes that are not
+    /// UTF-8 are not allowed.
     pub fn json(&self) -> Result<Value> {
         self.parse().map(|parsed| parsed.value)
     }
@@ -219,7 +220,8 @@ impl Metadata {
     }
 
     /// Checks the header and the text, and adds irregularities to `diagnostics`. Fails if the text
-    /// is not JSON.
+    /// is not valid JSON, if the serializer is unknown, or, in strict mode, if the signature is
+    /// padded with spaces.
     pub(crate) fn check(
         &self,
         strictness: Strictness,
