@@ -1,4 +1,5 @@
-//! Deviations of an archive from RFC 37. Each has a code, a severity, a message and a place.
+//! Deviations of an archive from RFC 37. Each deviation has a code, a severity, a message and a
+//! location.
 //!
 //! The severity of a code follows from the text of RFC 37. Whether a reader accepts the deviation
 //! depends on the [`Profile`](crate::Profile).
@@ -10,8 +11,8 @@ pub use binio::diagnostic::{Place, Severity};
 /// A deviation of an archive from RFC 37.
 ///
 /// The `place` of a diagnostic contains the path of the entry as written, and a JSON Pointer (RFC
-/// 6901) from the root of the document. Consecutive objects are counted from 0, as if they were in
-/// an array.
+/// 6901) from the root of the document. If the document consists of consecutive objects, the
+/// objects are numbered from 0, as if they were in an array.
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 binio::codes! {

@@ -60,7 +60,7 @@ pub enum ErrorKind {
     /// A blob is missing, or does not match its blobref.
     #[error("{code} blob {blobref}: {message}")]
     Blob {
-        /// Tells whether the blob is missing, or has the wrong length or digest.
+        /// The code for a missing blob, a wrong length or a wrong digest.
         code: Code,
         /// The name of the blob.
         blobref: BlobRef,

@@ -398,7 +398,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn renaming_to_a_new_name_fails_if_the_name_exists() {
+    fn rename_new_fails_if_the_name_already_exists() {
         let folder = tempfile::tempdir().unwrap();
         let dir = Dir::open(folder.path()).unwrap();
         let temporary = dir.make_temporary(0o600).unwrap();

@@ -1,8 +1,8 @@
 //! A store whose blobs are parts of ordinary files.
 //!
-//! The files from which an archive was created contain its blobs, and the archive contains their
-//! offsets, so the blobs need not be stored again. As with every store, the caller must verify each
-//! blob, because the files may have changed.
+//! The blobs of an archive are parts of the files from which the archive was created. The archive
+//! contains the offset of each blob in its file, so the blobs need not be stored again. As with
+//! every store, the caller must verify each blob, because the files may have changed.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};

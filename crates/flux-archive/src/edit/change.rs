@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_appended_entry_replaces_the_earlier_one_with_the_same_path() {
+    fn an_appended_entry_replaces_an_earlier_entry_with_the_same_path() {
         let (one, two) = (r#"{"path":"a","mode":16877}"#, r#"{"path":"a","mode":16832}"#);
         let [first, second] = [one, two].map(|entry| format!("[{entry}]"));
         assert_eq!(appended(&first, &second, Form::Array).unwrap(), (1, second.clone()));

@@ -7,8 +7,9 @@ use crate::error::Result;
 use crate::parse::OpenOptions;
 use crate::write::Writer;
 
-/// Converts an archive to the form of the writer. If several entries have the same path, only the
-/// last one is written. Returns the warnings about the original archive.
+/// Copies an archive to a writer, and converts it to the [`Form`](crate::Form) of the writer. If
+/// several entries have the same path, only the last one is written. Returns the warnings about the
+/// original archive.
 ///
 /// ```
 /// use flux_archive::edit::convert;

@@ -83,8 +83,8 @@ impl Serialize for Change {
     }
 }
 
-/// Returns the differences between two archives, sorted by path. Ignores `ctime`, and the encoding
-/// of content.
+/// Returns the differences between two archives, sorted by path. Ignores `ctime`, the permissions
+/// of links, and the encoding of content.
 ///
 /// ```
 /// use flux_archive::inspect::{Change, diff};
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn diff_sorts_paths_and_compares_the_last_entry_of_each() {
+    fn diff_sorts_paths_and_compares_the_last_entry_of_each_path() {
         let first =
             r#"[{"path":"b","mode":16877},{"path":"x","mode":16832},{"path":"x","mode":16877}]"#;
         let second = r#"{"x":{"mode":16877},"a":{"mode":16877}}"#;

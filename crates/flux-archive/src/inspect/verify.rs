@@ -75,11 +75,12 @@ pub struct VerifyReport {
     pub blobs: u64,
     /// The total size of the valid blobs in bytes.
     pub bytes: u64,
-    /// The number of verified blobs that use SHA-1. An attacker can construct two different blobs
-    /// with the same SHA-1 digest.
+    /// The number of checked blobs that use SHA-1, including missing blobs. An attacker can
+    /// construct two different blobs with the same SHA-1 digest.
     pub sha1: u64,
-    /// The reasons why the archive cannot be read. If it can be read, the [`Archive::diagnostics`] and an error for
-    /// each blob that is missing, has a wrong length or digest, or uses a hash that is not allowed.
+    /// The reasons why the archive cannot be read. If it can be read, the [`Archive::diagnostics`],
+    /// an error for each blob that is missing or has a wrong length or digest, and an error for
+    /// each file with a blob that uses a hash that is not allowed.
     pub diagnostics: Vec<Diagnostic>,
     /// The number of further diagnostics, which are not listed. See [`Archive::more_diagnostics`].
     pub more_diagnostics: u64,

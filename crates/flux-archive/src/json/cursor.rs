@@ -1,5 +1,6 @@
 //! A cursor over JSON text, which borrows values and reports the offsets of errors. It reads
-//! punctuation and strings itself, and skips other values with `serde_json`. Neither recurses.
+//! punctuation and strings itself, and skips other values with `serde_json`. Neither the cursor nor
+//! `serde_json` recurses into nested values.
 
 use std::borrow::Cow;
 

@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_strings_are_rejected_at_every_position() {
+    fn invalid_characters_and_escapes_are_rejected_at_every_position_of_a_string() {
         for wrong in ["\n", "\0", "\u{1f}", r"\x", r"\ ", r"\u12g4", r"\u+123", r"\u12", r"\U0041"]
         {
             for before in 0..140 {

@@ -117,7 +117,10 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Same as [`parse`](Self::parse), except that deviations are returned instead of [`ErrorKind::Rejected`].
+    /// Same as [`parse`](Self::parse), except that deviations are returned instead of
+    /// [`ErrorKind::Rejected`]. Fails with [`ErrorKind::Limit`] if there are more than
+    /// [`Limits::max_diagnostics`](crate::Limits::max_diagnostics) deviations, including deviations
+    /// that are only warnings.
     pub fn lint(&self, document: &[u8]) -> Result<Vec<Diagnostic>> {
         let mut diagnostics = Vec::new();
         self.lint_each(document, &mut |diagnostic| {

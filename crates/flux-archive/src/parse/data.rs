@@ -23,7 +23,7 @@ pub(crate) enum Data {
     Text { range: Range<u64>, len: u64 },
     /// All groups of base64 but the last one, and the decoded bytes of the last group.
     Base64 { range: Range<u64>, tail: Vec<u8> },
-    /// The text of any JSON.
+    /// JSON text, which is the content of the file.
     Json { range: Range<u64> },
 }
 
@@ -54,8 +54,9 @@ impl Data {
         }
     }
 
-    /// Adds the data in `left_out`, which precedes this data in the source. If the data is text, `text_len` is the
-    /// decoded length of the added part.
+    /// Adds the bytes in the range `left_out`, which are directly before the data in the source, to
+    /// the start of the data. If the data is text, `text_len` is the decoded length of the added
+    /// bytes.
     pub(super) fn prepend(&mut self, left_out: &Range<u64>, text_len: u64) {
         if let Self::Text { len, .. } = self {
             *len += text_len;

@@ -141,8 +141,8 @@ impl<'a> Members<'a> {
     }
 
     /// Returns `true` and reports a deviation if the entry is in the dialect that Flux used before
-    /// RFC 37. In that dialect, there is no `encoding`, and an entry has the members `type` and
-    /// `version`, or a member `blobvec`.
+    /// RFC 37. In that dialect, there is no `encoding`, and an entry has the member `version` and a
+    /// `type` of `"fileref"`, or the member `blobvec`.
     fn old_dialect(&self, profile: Profile, report: &mut Report<'a>) -> bool {
         let fileref = self.extra("type").is_some_and(|value| value.get() == "\"fileref\"");
         let is_known =
@@ -227,7 +227,7 @@ fn mode<'a>(members: &Members<'a>, report: &mut Report<'a>) -> Option<Mode> {
     known
 }
 
-/// The error for a member of the wrong type, after it has been reported.
+/// A member has the wrong type. This deviation has already been reported.
 #[derive(Clone, Copy)]
 struct Wrong;
 

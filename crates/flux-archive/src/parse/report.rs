@@ -84,7 +84,7 @@ impl<'a> Report<'a> {
         (*found <= self.max_diagnostics).then_some(severity)
     }
 
-    /// Returns the number of deviations reported so far, including those beyond the limit.
+    /// Returns the number of deviations reported so far, including deviations beyond the limit.
     pub(crate) fn count(&self) -> u64 {
         self.warnings + self.errors
     }

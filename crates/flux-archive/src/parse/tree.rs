@@ -103,7 +103,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn blocked_paths_agree_with_a_search_of_all_entries(
+        fn the_outermost_file_above_a_path_is_the_same_as_in_a_search_of_all_entries(
             entries in proptest::collection::vec(("[ab](/[ab]){0,3}", any::<bool>()), 0..12),
         ) {
             let kind = |file| if file { FileType::Regular } else { FileType::Directory };

@@ -25,9 +25,9 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 ///
 /// # Errors
 ///
-/// Fails with [`StoreError::Io`] if the path cannot be read or is neither a directory nor a regular file, with
-/// [`StoreError::Damaged`] if a file is neither a database nor a tar file, and with [`StoreError::NoFeature`] if this
-/// build cannot read this kind of store.
+/// Fails with [`StoreError::Io`] if the path cannot be read or is neither a directory nor a regular
+/// file, with [`StoreError::Damaged`] if a file is neither the database of a Flux content store nor
+/// a tar file, and with [`StoreError::NoFeature`] if this build cannot read this kind of store.
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn BlobStore>, StoreError> {
     let path = path.as_ref();
     if path.is_dir() {

@@ -6,7 +6,7 @@
 //! | [`DirStore`] | files named by their blobrefs | this crate; Flux's `content-files` |
 //! | `SqliteStore` (feature `sqlite`) | the table `objects` of `content.sqlite` | Flux's `content-sqlite` |
 //! | `DumpTar` (feature `dump-tar`) | members of a tar file | `flux dump` |
-//! | `RegionStore` (on Unix) | parts of ordinary files | none: read-only |
+//! | `RegionStore` (on Unix) | parts of ordinary files | no program: the store is read-only |
 //! | [`Layered`] | other stores, searched in turn | - |
 //!
 //! [`open`] and [`create`] detect the kind of a store.

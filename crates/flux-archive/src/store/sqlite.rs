@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_are_stored_as_text_like_in_flux() {
+    fn digests_are_stored_as_text_as_in_flux() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let store = SqliteStore::create(&path).unwrap();

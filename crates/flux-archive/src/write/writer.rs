@@ -104,8 +104,9 @@ impl<W: Write> Writer<W> {
         self.end(entry, plan.size)
     }
 
-    /// Copies an entry without changing its members, their values or their order. Only the path is moved between the
-    /// key and the member `path` if the forms differ.
+    /// Copies an entry without changing its members, their values or their order, except for the
+    /// path: in a dict, the path becomes the key, and in any other form, it becomes the member
+    /// `path`.
     ///
     /// ```
     /// use flux_archive::{Form, OpenOptions, Writer};

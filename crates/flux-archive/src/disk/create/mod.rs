@@ -10,8 +10,8 @@
 //! |---|---|
 //! | without data: empty, or one hole | an entry with only a `size` |
 //! | with a store, above the threshold | `blobvec` |
-//! | other, UTF-8 without a NUL | `utf-8` |
-//! | other | `base64` |
+//! | any other file whose content is UTF-8 without a NUL | `utf-8` |
+//! | any other file | `base64` |
 //!
 //! Flux also writes text with a NUL as `utf-8`, but cannot read such an archive.
 

@@ -19,7 +19,7 @@ pub struct CreateReport {
     /// The paths of files that the walk found, but [left out](crate::disk::Creator::leave_out).
     pub left_out: Vec<String>,
     /// The number of bytes in holes that were written as zeros, because text and base64 cannot
-    /// represent holes.
+    /// represent holes. Only files larger than 1 MiB are counted.
     pub holes: u64,
     /// The paths that could not be archived, and the errors.
     pub failures: Vec<Failure>,

@@ -9,10 +9,10 @@ use crate::model::{Entry, FileType};
 /// The policy for extracting an entry if a file, link or directory already exists at its path.
 ///
 /// An existing directory is never removed, so a file or link with the same path cannot be
-/// extracted. A directory entry with the same path succeeds, but changes the permissions and times
-/// of the existing directory only with a policy that replaces files. Only
-/// [`Overwrite`](Self::Overwrite) replaces a link with a file, or a file with a link; with any
-/// other policy, the entry fails.
+/// extracted. A directory entry with the same path as an existing directory succeeds, but changes
+/// its permissions and times only with a policy that replaces files. A directory entry with the
+/// same path as an existing file or link always fails. Only [`Overwrite`](Self::Overwrite) replaces
+/// a link with a file, or a file with a link; with any other policy, the entry fails.
 ///
 /// ```
 /// use flux_archive::disk::{Existing, Extractor};

@@ -8,8 +8,9 @@
 //! finish:        set the modes and times of directories, deepest first
 //! ```
 //!
-//! Every path is opened component by component from the descriptor of the target, and no component may be a symbolic
-//! link, no matter who creates it or when. A failed entry leaves nothing behind and does not stop the others.
+//! Every path is opened component by component from the descriptor of the target, and no component
+//! may be a symbolic link, no matter who creates it or when. A failed entry leaves nothing behind
+//! and does not stop the extraction of other entries.
 
 mod content;
 mod existing;

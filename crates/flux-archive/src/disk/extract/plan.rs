@@ -111,7 +111,7 @@ mod tests {
     use crate::model::ArchivePath;
 
     #[test]
-    fn twins_are_paths_that_a_file_system_may_treat_as_equal() {
+    fn paths_that_differ_only_in_case_or_in_non_ascii_names_are_twins() {
         let found = |paths: &[&'static str]| twins(paths.iter().copied()).len();
         assert_eq!(found(&["a", "b", "a.b", "A/b", "d/e"]), 0);
         assert_eq!(found(&["a/README", "A/readme", "b"]), 2);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn link_targets_that_can_lead_out_of_the_tree_are_escaping() {
+    fn link_policies_reject_absolute_targets_or_targets_that_can_lead_out_of_the_tree() {
         for (path, target, absolute, escaping) in [
             ("l", "t", true, true),
             ("a/b/l", "../../t", true, true),
