@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pushed_token_reads_back_unchanged() {
+    fn a_token_is_unchanged_after_pushing_and_splitting() {
         let mut pointer = String::new();
         push(&mut pointer, "c/d~e");
         assert_eq!(tokens(&pointer).unwrap(), ["c/d~e"]);

@@ -44,9 +44,9 @@ pub(crate) struct StridedCopy<'s> {
 
 /// Size of a tile in elements. Neighbours in a column are close in the source, and neighbours in a
 /// row are close in the destination. With this size, 64 MiB of float64 in Fortran order take 0.7
-/// times as long to copy as with other sizes. Copying line by line takes 0.9 times as long at best,
-/// but 3.5 times as long if the distance between columns is a power of two (`--example
-/// array_speed`, row `transposed`).
+/// times as long to copy as with other sizes. Copying line by line instead of in tiles takes 0.9
+/// times as long at best, but 3.5 times as long if the distance between columns is a power of two
+/// (`--example array_speed`, row `transposed`).
 const TILE_ROWS: usize = 16;
 const TILE_COLUMNS: usize = 64;
 
@@ -274,8 +274,8 @@ fn crossing_axis(outer: &[Axis], inner: Axis) -> Option<usize> {
     (inner.count >= 4 && axis.from.unsigned_abs() < inner.from.unsigned_abs()).then_some(place)
 }
 
-/// Calls `body` with the source and destination offsets of each position in the nest. Recurses once
-/// per axis, but arrays have at most 64 axes.
+/// Calls `body` with the source and destination offsets of each position in the nested loops.
+/// Recurses once per axis, but arrays have at most 64 axes.
 pub(super) fn nest(axes: &[Axis], from: usize, to: usize, body: &mut impl FnMut(usize, usize)) {
     let Some((axis, inner)) = axes.split_first() else { return body(from, to) };
     let (mut from, mut to) = (from, to);

@@ -92,8 +92,8 @@ pub enum Access {
         piece: usize,
     },
     /// Every read decodes all the data. Contiguous elements are read with a single call of
-    /// [`read_exact_at`](Data::read_exact_at), and all others are copied from the result of a
-    /// single call of [`bytes_at`](Data::bytes_at).
+    /// [`read_exact_at`](Data::read_exact_at), and all other elements are copied from the result of
+    /// a single call of [`bytes_at`](Data::bytes_at).
     Whole,
 }
 

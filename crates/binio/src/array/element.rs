@@ -47,7 +47,7 @@ pub(crate) mod sealed {
     pub trait Storage: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         /// Name of the type in messages.
         const NAME: &'static str;
-        /// The corresponding scalar kind.
+        /// The scalar kind that corresponds to this Rust type.
         const KIND: ScalarKind;
         /// The scalar kinds besides `KIND` whose components can be read as this type if the sizes
         /// match.
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_iterate_from_both_ends_and_compare_with_slices() {
+    fn elements_can_be_iterated_from_both_ends_and_compared_with_slices() {
         for elements in [
             Elements::from(vec![1u8, 2, 3]),
             Elements::shared(Bytes::from_static(&[1, 2, 3])).unwrap(),

@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_tuples_dictionaries_and_scalars_parse() {
+    fn lists_tuples_dictionaries_and_scalars_are_parsed() {
         let parsed = Literal::parse(" [('a', \"it's\",),\t(), (1), -3L, {'k': True}, \n[] ,] ");
         let expected = Literal::List(vec![
             Literal::Tuple(vec![text("a"), text("it's")]),
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_and_prefixes_of_python_2_and_3_parse() {
+    fn escapes_and_prefixes_of_python_2_and_3_are_parsed() {
         let parsed = |literal| Literal::parse(literal).unwrap();
         assert_eq!(parsed(r#"'\\\'\"\n\r\t\x41\u00e9\U0001f600'"#), text("\\'\"\n\r\tAé😀"));
         assert_eq!(parsed(r"u'\u03b1'"), text("α"));
@@ -514,7 +514,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_parses_or_is_rejected_without_panicking(text in r#"[\[\](){}'"\\,:ubxL0-9 a\n\u{e9}-]{0,40}"#) {
+        fn parsing_any_text_never_panics(text in r#"[\[\](){}'"\\,:ubxL0-9 a\n\u{e9}-]{0,40}"#) {
             if let Ok(literal) = Literal::parse(&text) {
                 prop_assert_eq!(Literal::parse(&literal.to_string()), Ok(literal));
             }

@@ -10,9 +10,9 @@
 //! # Mapping the metadata of a format
 //!
 //! 1. Map the name of an element type to a [`ScalarType`] with a [`ScalarKind`], a size and a byte
-//!    order. If the array has a single byte order, use it for every scalar; if fields have their
-//!    own, use those. Map fields to a [`Record`]: [packed](Record::packed),
-//!    [aligned](Record::aligned) or with [offsets](Record::new).
+//!    order. If the array has a single byte order, use it for every scalar; if each field has its
+//!    own byte order, use that order for the field. Map fields to a [`Record`]:
+//!    [packed](Record::packed), [aligned](Record::aligned) or with [offsets](Record::new).
 //! 2. Map shape, strides and offset to a [`Strided`]. The offset is relative to the start of the
 //!    array's data, and the length of the data is also needed. The layout is checked, so no later
 //!    step can reach outside the data. Without strides, use [`Strided::packed`] in C or Fortran
@@ -29,11 +29,11 @@
 //! | `.npy` | `descr` with [`npy::Header`] | `shape`, `fortran_order`: packed | a span of the file |
 //! | Dudley | primitive and byte order, or struct | address, dimensions | the stream |
 //!
-//! In Dudley, a struct becomes a record whose fields have the offsets of the struct's members. The
-//! array of a member over all instances of the struct has the strides between the instances,
-//! followed by the strides of the member's own dimensions.
+//! In Dudley, a struct becomes a record whose fields have the offsets of the struct's members. To
+//! read a member of all instances of the struct as one array, use the strides between the
+//! instances, followed by the strides of the member's own dimensions.
 //!
-//! The syntax of the metadata, masks, inline data and messages remain the task of each format.
+//! Each format itself handles the syntax of its metadata, masks, inline data and messages.
 //!
 //! # Reading
 //!

@@ -8,7 +8,7 @@
 //! | 10 or 12 | | a Python dictionary, spaces, one line feed; the data begins at a multiple of 64 |
 //!
 //! Versions 2.0 and 3.0 allow a text of 64 KiB or more. The text is UTF-8 in version 3.0, and
-//! Latin-1 in the others. The dictionary has exactly these keys:
+//! Latin-1 in versions 1.0 and 2.0. The dictionary has exactly these keys:
 //!
 //! | key | value |
 //! |---|---|
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_padded_with_at_least_one_space_and_with_space_for_a_growing_axis() {
+    fn the_padding_of_the_header_has_at_least_one_space_and_reserves_digits_for_a_growing_axis() {
         // The header lengths come from numpy 2. Each case is a record with one field, whose name is
         // `letters` characters long.
         let cases = [(31, &[1_u64][..], 128), (32, &[1], 192), (53, &[], 128), (54, &[], 192)];
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_parse_in_any_order_and_numbers_may_have_the_suffix_of_python_2() {
+    fn keys_may_be_in_any_order_and_numbers_may_have_the_suffix_of_python_2() {
         let text =
             "{'shape': (2L, 3L), 'fortran_order': True, 'descr': [('a', '|i1'), ('', '|V1')]} \n";
         let header = Header::parse(text).unwrap();

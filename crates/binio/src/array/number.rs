@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_the_wrong_size_and_types_without_numbers_do_not_decode() {
+    fn decoding_fails_for_bytes_of_the_wrong_size_and_for_types_without_numbers() {
         for text in ["|S2", "<U1", "|V4", "<f16", "<c32"] {
             let scalar = scalar(text);
             let bytes = vec![0; usize::try_from(scalar.size()).unwrap()];

@@ -190,8 +190,8 @@ fn run<D: Data + ?Sized>(
     Ok(())
 }
 
-/// Returns `true` if copying with several threads is faster, since a single core does not use the
-/// full memory bandwidth.
+/// Returns `true` if copying with several threads is faster than with one thread, which does not
+/// use the full memory bandwidth.
 #[cfg(feature = "rayon")]
 fn pays_threads(array: &Strided, size: usize) -> bool {
     // A thread must copy whole elements to be able to swap their bytes.

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn components_have_the_width_that_their_byte_order_applies_to() {
+    fn the_byte_order_applies_to_complex_parts_and_characters_but_not_to_bytes() {
         let width = |text| ScalarType::parse(text).unwrap().component_width();
         for (text, expected) in [
             ("<c8", 4),
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_numpy_lacks_get_a_type_string_of_the_same_size() {
+    fn types_unknown_to_numpy_get_the_type_string_of_a_type_of_the_same_size() {
         for (kind, size, name, typestr) in [
             (ScalarKind::Complex, 4, ">c4", "|V4"),
             (ScalarKind::Utf8, 5, "utf8[5]", "|S5"),

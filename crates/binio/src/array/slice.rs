@@ -12,8 +12,8 @@
 //! | `None` | a new axis of length 1 |
 //!
 //! With a negative step, the start defaults to the last element, and the stop to the position
-//! before the first. Axes without a slice are kept in full. Slicing reads nothing: the result
-//! refers to the same bytes with a different shape, strides and offset.
+//! before the first element. Axes without a slice are kept in full. Slicing reads nothing: the
+//! result refers to the same bytes with a different shape, strides and offset.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while1};
@@ -111,8 +111,8 @@ fn resolve(slices: &[Slice], shape: &[u64]) -> Result<Vec<Option<AxisPart>>, Ele
 }
 
 impl Strided {
-    /// Returns the part of the array that the slices select. They apply to the axes from the
-    /// outermost on. Nothing is read.
+    /// Returns the part of the array that the slices select. The first slice applies to the
+    /// outermost axis. Nothing is read.
     ///
     /// ```
     /// use binio::array::{Order, Slice, Strided};
@@ -218,7 +218,7 @@ impl Slice {
             Self::Range { start, stop, step } => {
                 let wide = i128::from(step);
                 // By default, a backward slice starts at the last element and stops before the
-                // first.
+                // first element.
                 let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
                 let place = |position: i64| from_end(position, len).clamp(low, high);
                 let (first, last) = if step > 0 { (low, high) } else { (high, low) };
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_parse_in_numpy_notation() {
+    fn slices_are_parsed_in_numpy_notation() {
         assert_eq!(
             Slice::parse("0:10,:,3").unwrap(),
             [range(Some(0), Some(10), 1), Slice::ALL, Slice::Index(3)]

@@ -19,8 +19,8 @@ use crate::error::elements::datatype as invalid;
 /// Vectors of at least this size in bytes are zeroed, and then filled by several threads. Smaller
 /// vectors are usually filled by a single thread that appends to them. Threads are faster for large
 /// vectors, even though writing zeros costs a page fault per page: 1 GiB takes 0.54 times as long
-/// on two cores, 128 MiB of big-endian complex128 0.85 times, and 64 MiB gains nothing (`--example
-/// array_speed`, column `vector`).
+/// on two cores, 128 MiB of big-endian complex128 takes 0.85 times as long, and 64 MiB takes the
+/// same time (`--example array_speed`, column `vector`).
 const PARALLEL_VECTOR: usize = 96 << 20;
 
 /// An array: its type, its shape, and the location of its elements.
@@ -114,7 +114,8 @@ impl<D> Array<D> {
         &self.limits
     }
 
-    /// Returns the array with other data, whose elements must have the same layout.
+    /// Returns the array with its data replaced by `data`, in which the elements must have the same
+    /// type and layout.
     pub fn with_data<E>(self, data: E) -> Array<E> {
         let Self { datatype, layout, limits, .. } = self;
         Array { data, datatype, layout, limits }

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn length_bytes_are_summed_up_to_the_first_byte_below_255() {
+    fn length_bytes_are_summed_up_to_and_including_the_first_byte_below_255() {
         let len = 9 + 255 + 7;
         let mut expected = vec![b'a'; 1 + len];
         expected.push(b'x');

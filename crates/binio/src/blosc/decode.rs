@@ -317,7 +317,7 @@ impl<'a> Streams<'a> {
     }
 
     /// Decodes the streams, and unshuffles their bytes into `out`. Plain streams are unshuffled
-    /// directly; the others are first decoded into `shuffled`.
+    /// directly; compressed streams are first decoded into `shuffled`.
     fn unshuffle_into(
         mut self,
         typesize: usize,

@@ -1,4 +1,4 @@
-//! Compressing data to a buffer.
+//! Compressing data into a buffer.
 
 use super::bitshuffle::bitshuffle;
 use super::codecs::Encoder;
@@ -33,7 +33,7 @@ pub enum Compressor {
     Lz4,
     /// LZ4 with slower but stronger compression; requires the feature `blosc-compress`.
     Lz4hc,
-    /// Snappy, for which the C library is never used.
+    /// Snappy, always compressed without the C library.
     Snappy,
     /// zlib (RFC 1950).
     Zlib,

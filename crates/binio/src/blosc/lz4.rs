@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_and_matches_decode_from_the_documented_layout() {
+    fn literals_and_matches_are_decoded_from_the_documented_layout() {
         assert_eq!(decoded(b"\x30abc", 3).unwrap(), b"abc");
         assert_eq!(decoded(b"\x33abc\x03\x00\x10x", 11).unwrap(), b"abcabcabcax");
         assert_eq!(decoded(b"\x11a\x01\x00\x00", 6).unwrap(), b"aaaaaa", "no literals at the end");
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_written_by_lz4_flex_decode() {
+    fn streams_written_by_lz4_flex_are_decoded() {
         let mut random = 1_u32;
         for size in [1_usize, 13, 64, 65, 1000, 70_000] {
             for alphabet in [1, 2, 3, 17, 255] {

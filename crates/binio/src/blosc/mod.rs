@@ -11,8 +11,8 @@
 //! block are unshuffled. If compression does not shrink the data, the buffer is *memcpyed*: the
 //! uncompressed data follows the header. All integers are little-endian.
 //!
-//! Decoding uses only safe Rust, and checks every field against the others and against the bytes
-//! available. Start with [`Buffer`]:
+//! Decoding uses only safe Rust, and checks that the fields agree with each other and with the
+//! number of bytes available. Start with [`Buffer`]:
 //!
 //! ```
 //! use binio::Limits;

@@ -40,9 +40,10 @@ pub(super) fn unshuffle_rows(rows: &[&[u8]], out: &mut [u8]) {
 /// Joins rows into elements: row k contains byte k of each element.
 ///
 /// For typesizes 2, 4, 8 and 16, rows are interleaved in steps of doubling width, for which the
-/// compiler uses the processor's interleaving instructions. Elements of other sizes are joined from
-/// such parts. The simple loop at the end only handles the last elements; if it handled all of
-/// them, shuffled buffers would take ten times as long to decode (example `blosc_speed`).
+/// compiler uses the processor's interleaving instructions. Elements of other sizes are joined in
+/// parts of 8, 4, 2 and 1 bytes. The simple loop at the end only handles the last elements; if it
+/// handled all of them, shuffled buffers would take ten times as long to decode (example
+/// `blosc_speed`).
 #[inline(always)]
 pub(super) fn join<'a>(typesize: usize, row: impl Fn(usize) -> &'a [u8], out: &mut [u8]) {
     let done = match typesize {
@@ -74,7 +75,7 @@ fn interleave<const WIDTH: usize>(a: &[u8], b: &[u8], out: &mut [u8]) {
 }
 
 /// Joins as many whole steps of 2-byte elements as possible, and returns the number of elements
-/// joined. The following functions do the same for larger elements.
+/// joined. `join_4`, `join_8` and `join_16` do the same for larger elements.
 #[inline(always)]
 fn join_2(rows: [&[u8]; 2], out: &mut [u8]) -> usize {
     for (step, out) in out.chunks_exact_mut(2 * STEP).enumerate() {

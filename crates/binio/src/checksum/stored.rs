@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn hexadecimal_digits_parse_in_either_case_and_other_text_is_rejected() {
+    fn hexadecimal_digits_in_either_case_are_parsed_and_other_text_is_rejected() {
         let digest = Digest::parse_hex(Algorithm::Crc32, "00aBcDeF").unwrap();
         assert_eq!(digest.as_bytes(), [0, 0xab, 0xcd, 0xef]);
         for wrong in ["", "00abcde", "00abcdef0", "00abcdeg", "+0abcdef", "00é0000"] {

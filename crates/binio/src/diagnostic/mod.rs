@@ -308,7 +308,7 @@ macro_rules! codes {
                 match self { $(Self::$name => ::std::concat!($($doc),+).trim_ascii_start(),)+ }
             }
 
-            /// Returns the default severity, which options may change.
+            /// Returns the default severity. The caller's options may override it.
             $vis fn severity(self) -> $crate::diagnostic::Severity {
                 match self { $(Self::$name => $crate::diagnostic::Severity::$severity,)+ }
             }

@@ -247,7 +247,7 @@ mod tests {
     use crate::ErrorKind;
 
     #[test]
-    fn miri_bytes_decode_in_the_documented_order() {
+    fn miri_bytes_are_decoded_in_the_documented_order() {
         let bytes = [0, 0, 1, 2];
         assert_eq!(decode::<u32>(&bytes, Endian::Big).unwrap(), [258].as_slice());
         assert_eq!(decode::<u32>(&bytes, Endian::Little).unwrap(), [33_619_968].as_slice());

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_a_failed_read_does_not_advance() {
+    fn miri_a_failed_read_does_not_move_the_cursor() {
         let mut reader = ByteReader::at(&[1, 2, 3], 100);
         let error = reader.read::<u32>(Endian::Big).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Truncated { needed: 4, available: 3 }));

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_has_at_most_the_requested_columns() {
+    fn a_curve_has_at_most_the_requested_number_of_columns() {
         let values: Vec<f64> = (0..1001).map(f64::from).collect();
         let curve = Curve::new(values, 100);
         assert_eq!(curve.columns.len(), 91);

@@ -98,7 +98,7 @@ mod tests {
     use crate::source::suite;
 
     #[test]
-    fn concatenated_parts_read_as_a_single_source() {
+    fn concatenated_parts_behave_like_a_single_source() {
         let data: Vec<u8> = (0..40).collect();
         for cuts in [&[][..], &[0], &[40], &[1, 1, 2], &[0, 13, 13, 39], &[10, 20, 30]] {
             let ends = cuts.iter().copied().chain([40]);

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failed_reads_are_recorded_and_clearing_removes_them() {
+    fn failed_reads_are_recorded_and_clearing_the_log_removes_them() {
         let source = ReadLog::new(&b"0123"[..]);
         assert!(source.bytes_at(3, 2).is_err());
         assert!(source.bytes_at(u64::MAX, 2).is_err());

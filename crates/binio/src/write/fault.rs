@@ -136,12 +136,12 @@ pub struct FaultyWriter<W> {
 }
 
 impl<W: Write + Seek> FaultyWriter<W> {
-    /// Creates a writer that fails with the given fault.
+    /// Creates a writer that injects the given fault.
     pub fn new(inner: W, fault: Fault) -> Self {
         Self { inner, faults: Faults::new(fault), stopped: None }
     }
 
-    /// Returns the number of operations so far, including those after the fault.
+    /// Returns the number of operations so far, including operations after the fault.
     pub fn operations(&self) -> u64 {
         self.faults.operations
     }

@@ -1,8 +1,8 @@
 //! Locking files, so that only one process changes a file at a time.
 //!
 //! A writer holds the lock until its change is complete. Opening a file for writing rolls back an
-//! interrupted change. Without the lock, it could roll back a change that another process is still
-//! making.
+//! interrupted change. Without the lock, a process could roll back a change that another process is
+//! still making.
 //!
 //! The lock is the system's advisory lock (`flock`) on the file itself, so no lock file can be left
 //! behind, and the lock ends with the process that holds it.
@@ -176,7 +176,7 @@ mod tests {
     use crate::ErrorKind;
 
     #[test]
-    fn a_second_lock_under_any_name_is_rejected_until_the_first_is_dropped() {
+    fn a_second_lock_under_any_name_is_rejected_until_the_first_lock_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
         fs::write(&file, "").unwrap();

@@ -153,8 +153,8 @@ impl Seek for NewFile {
     }
 }
 
-/// Calls `create` with the first temporary name for `target` that no other writer uses. Files that
-/// killed processes left under the names tried are removed.
+/// Calls `create` with the first temporary name for `target` that no other writer uses. Removes the
+/// files that killed processes left under the names that are tried.
 ///
 /// The names are derived from the name of the target, so the next writer to the same target can
 /// find them without listing the directory.

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn types_parse_in_the_spelling_of_every_bloscpack_release() {
+    fn types_are_parsed_in_the_spelling_of_every_bloscpack_release() {
         let plain = datatype("<f8");
         for json in [json!([["", "<f8"]]), json!("<f8"), json!("'<f8'"), json!("u'<f8'")] {
             assert_eq!(Datatype::from_json(&json).unwrap(), plain, "{json}");
@@ -404,7 +404,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn records_with_fields_at_any_offset_read_back_unchanged(record in any_record()) {
+        fn the_descr_of_a_record_with_fields_at_any_offset_parses_to_the_same_record(record in any_record()) {
             prop_assert_eq!(Datatype::parse(&record.descr()).unwrap(), record.clone());
             prop_assert_eq!(Datatype::from_json(&record.descr_json()).unwrap(), record);
         }
@@ -417,7 +417,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_parses_or_is_rejected_without_panicking(text in r#"[\[\]()'",<>|=fiuScUVMmO0-9 a\\]{0,40}"#) {
+        fn parsing_any_text_never_panics(text in r#"[\[\]()'",<>|=fiuScUVMmO0-9 a\\]{0,40}"#) {
             if let Ok(dtype) = Datatype::parse(&text) {
                 prop_assert_eq!(Datatype::parse(&dtype.descr()).unwrap(), dtype);
             }
@@ -426,8 +426,8 @@ mod tests {
 
     #[test]
     fn field_offsets_are_the_same_as_in_numpy() {
-        // The text is the `descr` of np.dtype([..], align=True) in numpy 2, and the offsets are
-        // those of its fields.
+        // The text is the `descr` of np.dtype([..], align=True) in numpy 2, and the expected
+        // offsets are those that numpy 2 assigns to its fields.
         let aligned = datatype(
             "[('a', '|i1'), ('', '|V3'), ('b', '<i4'), (('t', 'c'), '|S3', (2, 2)), ('', '|V4')]",
         );
