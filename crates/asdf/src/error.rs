@@ -210,8 +210,8 @@ impl Error {
 pub enum BlockError {
     /// Blocks may be missing before this one, so its number is uncertain.
     #[error(
-        "the number of the block is uncertain, because a gap before it may have contained other \
-         blocks"
+        "the number of the block is uncertain, because a gap before the block may have contained \
+         other blocks"
     )]
     Uncertain,
     /// The file has no block with this number.

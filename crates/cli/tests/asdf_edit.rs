@@ -92,7 +92,9 @@ fn setting_an_item_of_a_missing_list_creates_the_list() {
     assert_eq!(status(&output), 2);
     let message = stderr(&output);
     assert!(
-        message.contains("the first item of a new list cannot be `3`, expected `-` or `0`"),
+        message.contains(
+            "the first item of a new list cannot have the index `3`, expected `-` or `0`"
+        ),
         "{message}"
     );
 }

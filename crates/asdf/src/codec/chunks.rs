@@ -147,8 +147,7 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
             let len = payload.end - payload.start;
             if data_len > len.saturating_mul(framing.max_expansion()) {
                 let len = count(len, "byte");
-                let message =
-                    format!("the chunk has {len}, which cannot decode to {data_len} bytes");
+                let message = format!("a chunk of {len} cannot decode to {data_len} bytes");
                 return Err(CodecError::Corrupt { message, offset: at }.into());
             }
             let payload = at + payload.start..at + payload.end;

@@ -73,7 +73,7 @@ pub(super) struct Parameters {
     /// The level, or 0 for compressions without levels.
     pub(super) level: u8,
     /// Size of an array element in bytes.
-    #[cfg_attr(not(feature = "blsc"), expect(dead_code, reason = "only Blosc uses it"))]
+    #[cfg_attr(not(feature = "blsc"), expect(dead_code, reason = "only Blosc uses the size"))]
     pub(super) itemsize: u64,
 }
 

@@ -152,7 +152,7 @@ impl BlockHeader {
     }
 
     /// Returns the length of the header in bytes, from the magic to the data.
-    #[allow(clippy::len_without_is_empty, reason = "no header is empty")]
+    #[allow(clippy::len_without_is_empty, reason = "a header is never empty")]
     pub fn len(&self) -> usize {
         UNCOUNTED_LEN + usize::from(self.header_size)
     }

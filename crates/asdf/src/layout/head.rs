@@ -95,7 +95,8 @@ impl Head {
     fn read_header(&mut self, line: &[u8]) -> Result<(), Error> {
         let Ok((trailing, (blanks, word))) = header_line(line) else { return Err(not_asdf(line)) };
         if blanks != b" " || !trailing.is_empty() {
-            let message = "the header line has white space other than a single space";
+            let message =
+                "expected a single space after #ASDF and no other white space in the header line";
             self.report(Code::HeaderWhitespace, ASDF_TOKEN.len(), 1, message);
         }
         let version = version(word).ok().filter(|(_, version)| version.major == 1);

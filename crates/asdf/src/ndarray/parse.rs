@@ -152,7 +152,7 @@ impl<'a> ArrayHeader<'a> {
         if strides.as_ref().is_some_and(|strides| strides.contains(&0)) {
             diagnostics.push(node.diagnostic(
                 Code::ZeroStride,
-                "a stride is 0, so all elements along this axis are the same",
+                "an axis has a stride of 0, so all elements along the axis share the same bytes",
             ));
         }
         let header = Self {

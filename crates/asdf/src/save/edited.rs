@@ -208,7 +208,7 @@ impl EditedFile<'_> {
                 (None, Some(old)) => self.copy_block(&mut plan, old)?,
                 (None, None) => {
                     return Err(Error::unwritable(
-                        "the plan of the edited file has a block without data",
+                        "the edited file would contain a block without data",
                     ));
                 }
             }

@@ -264,8 +264,8 @@ impl<'a> Writer<'a> {
         let tree = self.numbered_tree(false)?;
         if tree.names_blocks() {
             return Err(Error::unwritable(
-                "an array is stored in a block, which text without blocks cannot contain: store \
-                 it inline",
+                "text output cannot contain blocks, but an array is stored in a block: store the \
+                 array inline",
             ));
         }
         out.write_all(self.head_text().as_bytes())?;

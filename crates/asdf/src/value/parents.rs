@@ -12,8 +12,9 @@ pub(crate) fn wrapped(pointer: &str, missing: &[impl AsRef<str>], value: Value) 
     missing.iter().rev().try_fold(value, |inner, token| match token.as_ref() {
         "-" | "0" => Ok(Sequence::from_iter([inner]).into()),
         number if binio::pointer::index(number).is_some() => {
-            let message =
-                format!("the first item of a new list cannot be `{number}`, expected `-` or `0`");
+            let message = format!(
+                "the first item of a new list cannot have the index `{number}`, expected `-` or `0`"
+            );
             Err(Error::reference(pointer, ReferenceError::NotFound(message)))
         }
         key => Ok(Mapping::from_iter([(key, inner)]).into()),

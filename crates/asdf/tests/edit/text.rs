@@ -68,7 +68,7 @@ fn a_new_key_is_appended_as_a_string_and_a_dash_in_a_pointer_appends_an_item() {
     let error = edited(text, Set("/new/1", "1")).unwrap_err();
     assert_eq!(
         error,
-        "\"/new/1\": the first item of a new list cannot be `1`, expected `-` or `0`"
+        "\"/new/1\": the first item of a new list cannot have the index `1`, expected `-` or `0`"
     );
 }
 

@@ -122,8 +122,8 @@ pub(super) fn find_blocks(
             for (found, gap) in gaps {
                 let gap = count(gap, "byte");
                 let message = format!(
-                    "normal reading does not find this block, because it begins {gap} after the \
-                     offset at which it was expected"
+                    "only salvaging finds this block, because it begins {gap} after its expected \
+                     offset"
                 );
                 reader.reports.report(Code::Salvaged, found, message);
             }

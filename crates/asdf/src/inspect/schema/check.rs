@@ -135,7 +135,7 @@ impl<'s> Checker<'s> {
     }
 
     fn count(&mut self, steps: u64) -> Result<()> {
-        const WHAT: &str = "steps of a check against schemas";
+        const WHAT: &str = "steps of schema validation";
         self.steps += steps;
         self.limits.check_items(WHAT, self.steps)?;
         Ok(binio::check_limit(WHAT, self.max_steps, self.steps)?)

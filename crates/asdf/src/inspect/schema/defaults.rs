@@ -64,7 +64,7 @@ impl<'s> Defaults<'s> {
         let mut left = vec![(node, schema)];
         while let Some((node, schema)) = left.pop() {
             self.steps += 1;
-            binio::check_limit("steps of filling in defaults", max_steps, self.steps)?;
+            binio::check_limit("steps for filling in schema defaults", max_steps, self.steps)?;
             let pair = (node.id(), schema.number, schema.node.id());
             // Only remember a pair if it can occur more than once, through an alias to the node or
             // a reference to the schema.

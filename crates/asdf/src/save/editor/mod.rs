@@ -279,7 +279,9 @@ impl Editor {
         match end {
             crate::layout::tree_end::TreeEnd::Found { len, .. } => {
                 if !text.get(len..).unwrap_or_default().trim().is_empty() {
-                    return fail("the tree ends at the line `...`, but other text follows it");
+                    return fail(
+                        "the tree ends at the line `...`, but more text follows that line",
+                    );
                 }
                 text.truncate(len);
                 if !text.ends_with('\n') {
