@@ -290,7 +290,7 @@ impl Checker<'_> {
 
     fn push_element(&mut self, list: ItemId, body: Body, span: Span) -> ItemId {
         let id = self.push_item(NameId::NONE, list, body, span);
-        // Until `number_children` is called, `start` is the id of the last element.
+        // Until `number_children` is called, `start` in the run of a list is the id of its last element.
         if let Body::List(run) = &mut self.layout.items[list.index()].body {
             *run = Run { start: id.0, len: run.len + 1 };
         }

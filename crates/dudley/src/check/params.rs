@@ -193,7 +193,7 @@ impl Checker<'_> {
             let text = short(self.layout.names.text(name));
             let message = format!("parameter `{text}` is not in scope");
             let diagnostic = Diagnostic::new(Code::ParamNotInScope, span, message)
-                .label("not declared before its use, in this dict or an enclosing one");
+                .label("not declared earlier, in this dict or in an enclosing dict");
             self.layout.explain_scope(diagnostic, name)
         });
     }

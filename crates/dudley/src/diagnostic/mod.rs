@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn locating_a_diagnostic_sets_the_line_and_column_of_its_place_labels_and_fix() {
+    fn locating_a_diagnostic_sets_every_line_and_column_even_in_labels_and_fixes() {
         let source = Source::decode(b"a\nbc\nd").unwrap();
         let span = |at| Place::from(Span::new(at, at + 1));
         let mut list = vec![

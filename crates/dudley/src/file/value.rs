@@ -58,7 +58,7 @@ pub type Array = array::Array<FileBytes>;
 pub struct File {
     source: FileBytes,
     signature: Option<Signature>,
-    /// If the layout is compiled, this remains empty until a request needs the parsed text.
+    /// The layout and its addresses. Empty if the layout is compiled and has not been parsed yet.
     resolved: OnceLock<Resolved>,
     compiled: Option<Box<Compiled>>,
     limits: binio::Limits,

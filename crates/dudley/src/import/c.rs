@@ -290,7 +290,10 @@ impl Parser {
                 "struct" if words.is_empty() => return self.structure(),
                 "enum" if words.is_empty() => return self.enumeration(),
                 "union" => {
-                    return fail(line, "unions are not supported: declare one of their members");
+                    return fail(
+                        line,
+                        "unions are not supported: replace the union with one of its members",
+                    );
                 }
                 "signed" | "unsigned" | "char" | "short" | "int" | "long" | "float" | "double"
                 | "_Complex" | "complex" | "_Bool" | "bool" => {

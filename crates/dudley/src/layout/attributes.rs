@@ -79,7 +79,7 @@ enum Number {
 }
 
 impl Number {
-    #[allow(clippy::cast_precision_loss, reason = "integers in a list with floats are floats")]
+    #[allow(clippy::cast_precision_loss, reason = "integers among floats become floats")]
     fn as_float(self) -> f64 {
         match self {
             Self::Integer(value) => value as f64,

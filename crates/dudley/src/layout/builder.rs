@@ -101,11 +101,11 @@ macro_rules! comments {
 
 comments! {
     Builder:
-        "Documents the last declaration or, before the first one, the layout or struct itself."
-        "Adds an attribute to the last declaration or, before the first one, to the layout or struct itself. Floats must be finite.",
+        "Documents the last declaration. If nothing has been declared yet, documents the layout or struct itself."
+        "Adds an attribute to the last declaration. If nothing has been declared yet, adds it to the layout or struct itself. Floats must be finite.",
     ListBuilder:
-        "Documents the last element or, before the first one, the list itself."
-        "Adds an attribute to the last element or, before the first one, to the list itself. Floats must be finite.",
+        "Documents the last element. If the builder has no elements yet, documents the list itself."
+        "Adds an attribute to the last element. If the builder has no elements yet, adds it to the list itself. Floats must be finite.",
 }
 
 impl ArrayBuilder {

@@ -23,7 +23,7 @@ impl Obstacle {
             Self::ExplicitAddress => "it has an explicit address",
             Self::Compressed => "it is compressed",
             Self::Indeterminate => "its size depends on the values stored in it",
-            Self::OutsideSummary => "it is stored outside of the summary",
+            Self::OutsideSummary => "it is stored outside the summary",
         }
     }
 
@@ -33,7 +33,7 @@ impl Obstacle {
             Self::ExplicitAddress => "an address is explicit",
             Self::Compressed => "data is compressed",
             Self::Indeterminate => "the size of a struct depends on the values stored in it",
-            Self::OutsideSummary => "a parameter outside of the summary is stored",
+            Self::OutsideSummary => "a stored parameter is declared outside the summary",
         }
     }
 }

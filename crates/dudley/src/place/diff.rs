@@ -145,11 +145,10 @@ impl fmt::Display for Change {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Returns the error of [`Resolver::table`](crate::Resolver::table) if there is no set of values
-/// for which the addresses of both layouts can be computed.
+/// # Errors
 ///
-/// Returns the error of [`Resolver::table`](crate::Resolver::table) if the addresses of the two layouts cannot be
-/// computed for any set of values.
+/// Returns the error of [`Resolver::table`](crate::Resolver::table) if there is no set of values for which the
+/// addresses of both layouts can be computed.
 pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<Comparison, Error> {
     diff_in(before, after, values, Order::Little)
 }

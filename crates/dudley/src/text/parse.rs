@@ -107,7 +107,7 @@ impl Parser<'_> {
         let Peeked { kind, start, end } = self.token;
         #[allow(
             clippy::cast_possible_truncation,
-            reason = "the offsets were 32-bit numbers before"
+            reason = "the offsets were converted from 32-bit numbers"
         )]
         Token { kind, start: start as u32, end: end as u32 }
     }

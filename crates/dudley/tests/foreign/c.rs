@@ -160,7 +160,11 @@ fn c_constructs_that_a_layout_cannot_describe_are_rejected_with_their_line() {
             2,
             "bit-fields are not supported, because their layout depends on the compiler",
         ),
-        ("union a { int b; };", 1, "unions are not supported: declare one of their members"),
+        (
+            "union a { int b; };",
+            1,
+            "unions are not supported: replace the union with one of its members",
+        ),
         ("struct a { long double b; };", 1, "corresponds to `long double`"),
         ("struct a { foo b; };", 1, "no type named `foo`"),
         ("struct a { struct b c; };", 1, "struct `b` is not defined before its use"),

@@ -62,7 +62,7 @@ mod hdf5 {
             shown,
             [
                 "`/packed` cannot be described by a layout: its chunks are filtered: deflate",
-                "`/text` cannot be described by a layout: its elements have variable length and are in a heap",
+                "`/text` cannot be described by a layout: its elements have variable lengths and are stored in a heap",
             ]
         );
         assert!(!errors[0].is_bad_data());

@@ -543,7 +543,7 @@ fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reaso
             )
         }
         Type::String { .. } | Type::VarLen { .. } => {
-            Err("its elements have variable length and are in a heap".to_owned())
+            Err("its elements have variable lengths and are stored in a heap".to_owned())
         }
         Type::Enum { base, members } => {
             // h5py stores booleans as an enumeration of FALSE and TRUE.
