@@ -124,7 +124,7 @@ impl NewArrays {
         match self.compressions.keys().find(|pointer| !self.used.contains(pointer)) {
             None => Ok(()),
             Some(pointer) => Err(PyKeyError::new_err(format!(
-                "compression of {pointer}: there is no new array at this pointer"
+                "`compression` contains {pointer}, but there is no new array at this pointer"
             ))),
         }
     }

@@ -367,7 +367,7 @@ impl<'py> Builder<'py> {
             if seconds % 60.0 != 0.0 {
                 return Err(self.error("the time zone is not a whole number of minutes from UTC"));
             }
-            #[allow(clippy::cast_possible_truncation, reason = "an offset is less than a day")]
+            #[allow(clippy::cast_possible_truncation, reason = "a UTC offset is less than a day")]
             Some((seconds / 60.0) as i16)
         };
         let time = DateTime {
