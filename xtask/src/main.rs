@@ -82,7 +82,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "miri",
         arguments: "",
-        about: "run the tests of binio named miri_* in an interpreter that finds undefined behaviour (needs nightly)",
+        about: "run the tests of binio named miri_* in Miri, which detects undefined behaviour (needs nightly)",
         run: sanitize::miri,
     },
     Task {

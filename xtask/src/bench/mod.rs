@@ -46,7 +46,8 @@ pub(crate) fn bench(arguments: &[String]) -> Outcome {
     let (check, rest) = take_flag(&rest, "--check");
     if quick && check {
         return Err(
-            "--check needs the full benchmark, because small files have no floors".to_owned()
+            "--check cannot be combined with --quick, because floors do not apply to small files"
+                .to_owned(),
         );
     }
     let (benches, rest) = match rest.split_first() {
