@@ -321,7 +321,7 @@ pub enum CodecError {
         expected: u64,
     },
     /// The stream continues after `data_size` bytes.
-    #[error("the stream continues after {}, the data_size in the header", count(*expected, "byte"))]
+    #[error("the header states a data_size of {}, but the stream contains more", count(*expected, "byte"))]
     LongStream {
         /// Number of bytes according to `data_size`.
         expected: u64,
@@ -355,7 +355,7 @@ pub enum ArrayError {
         message: String,
     },
     /// Elements lie outside the block.
-    #[error("the elements are at bytes {low}..{high}, but the block has {}", count(*len, "byte"))]
+    #[error("the elements are at bytes {low}..{high}, but the block has only {}", count(*len, "byte"))]
     OutsideBlock {
         /// Offset of the elements' first byte in the data of the block.
         low: i128,

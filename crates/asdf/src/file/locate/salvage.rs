@@ -213,7 +213,8 @@ fn report_cut(block: &FoundBlock, reader: HeaderReader<'_>) {
         let BlockHeader { offset, used_size, .. } = *header;
         let there = file_len.saturating_sub(header.data_start());
         let used = count(used_size, "byte");
-        let message = format!("the block should have {used}, but the file contains only {there}");
+        let message =
+            format!("the block should have {used}, but the file contains only {there} of them");
         reader.reports.report(Code::Salvaged, offset, message);
     }
 }

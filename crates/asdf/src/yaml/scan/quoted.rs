@@ -100,7 +100,7 @@ impl Scanner<'_> {
         if self.cursor.is_document_mark() {
             return fault(
                 self.cursor.at,
-                "`---` or `...` at the start of a line ends the document: indent it inside quotes",
+                "`---` or `...` at the start of a line ends the document, even inside quotes: indent it",
             );
         }
         self.changed.push_str(&self.breaks);
@@ -119,8 +119,8 @@ impl Scanner<'_> {
             if self.cursor.is_document_mark() {
                 return fault(
                     self.cursor.at,
-                    "`---` or `...` at the start of a line ends the document: indent it inside \
-                     quotes",
+                    "`---` or `...` at the start of a line ends the document, even inside \
+                     quotes: indent it",
                 );
             }
             self.changed.push_str(&self.breaks);
