@@ -49,7 +49,7 @@ TASKS = {
     "arrays_1000": Task("blocks.asdf", 15, 15, 1.8),
     "open_100000_blocks_no_index": Task("tiny_blocks.asdf", 5, None, 1),
     "read_block": Task("blocks.asdf", 15, None, SHOWN),
-    "read_1000_blocks": Task("blocks.asdf", 15, 15, 1.1),
+    "read_1000_blocks": Task("blocks.asdf", 15, 15, 1.5),
     "tree_10000_nodes": Task("tree.asdf", 15, 10, 3, 2),
     "inline_100000_floats": Task("inline.asdf", 5, None, 3, 10),
     "open_1gib_index": Task("big.asdf", 5, None, SHOWN),

@@ -13,7 +13,7 @@ use binio::diagnostic::count;
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::file::locate::{
-    DriftedBlocks, FoundBlock, HeaderReader, HeaderState, HeaderWindow, KnownBlocks, RejectedIndex,
+    DriftedBlocks, FoundBlock, HeaderReader, HeaderState, KnownBlocks, RejectedIndex,
 };
 use crate::layout::BLOCK_MAGIC;
 use crate::layout::index::INDEX_HEADER;
@@ -32,8 +32,6 @@ const FIRST_CAPACITY: usize = 16;
 pub(super) struct BlockTable {
     blocks: Vec<FoundBlock>,
     progress: Progress,
-    /// The bytes that have been read ahead and contain the next headers.
-    window: HeaderWindow,
     /// A rejected index, kept until all blocks are known and its defect can be reported.
     rejected: Option<RejectedIndex>,
     first_block: Option<u64>,
@@ -60,7 +58,6 @@ impl BlockTable {
         let mut table = Self {
             blocks: Vec::new(),
             progress: Progress::Complete,
-            window: HeaderWindow::default(),
             rejected: None,
             first_block: None,
             certain: usize::MAX,
@@ -146,7 +143,7 @@ impl BlockTable {
     /// Reads the header of a block that is only known from the index. If the index is wrong about
     /// this block or the next block, discards the index and starts again from the first block.
     fn touch(&mut self, index: usize, reader: HeaderReader<'_>) -> Result<()> {
-        let block = self.window.block_at(self.blocks[index].offset, reader.source)?;
+        let block = reader.block_at(self.blocks[index].offset)?;
         let listed_next = self.blocks.get(index + 1).map(|block| block.offset);
         let by_index = reader.by_index(&block.header, listed_next)?;
         // If the previous block ends at the listed offset, the index is right and this block is
@@ -195,7 +192,7 @@ impl BlockTable {
             let more = self.blocks.len().max(FIRST_CAPACITY) as u64;
             binio::memory::grow(&mut self.blocks, "block headers", more)?;
         }
-        let block = self.window.block_at(next, reader.source)?;
+        let block = reader.block_at(next)?;
         if block.header.has_no_magic() {
             if let Some(end) = reader.end_without_magic(next)? {
                 reader.judge(&block);

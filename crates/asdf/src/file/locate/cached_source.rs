@@ -1,4 +1,5 @@
-//! A source that keeps the beginning and the end of a file in memory after reading them.
+//! A source that keeps the beginning and the end of a file in memory after reading them, and reads ahead
+//! between them.
 //!
 //! ```text
 //! |#### head ####|---------------- read on demand ----------------|## tail ##|
@@ -15,6 +16,7 @@ use binio::ReadAt;
 use bytes::Bytes;
 
 use super::found_block::HeaderState;
+use super::read_ahead::{MAX_READ_AHEAD, ReadAhead};
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 use crate::layout::index::INDEX_HEADER;
 
@@ -25,7 +27,8 @@ const FIRST_STEP: std::ops::RangeInclusive<u64> = 16 << 10..=64 << 10;
 /// Maximum size in bytes of one read of the head.
 const MAX_STEP: u64 = 16 << 20;
 
-/// A source that keeps its head and its tail in memory, so that they are read only once.
+/// A source that keeps its head and its tail in memory, so that they are read only once, and reads ahead if
+/// the bytes between them are read in order.
 pub(crate) struct CachedSource {
     source: Arc<dyn ReadAt>,
     /// Whether the head and the tail share the memory of the source instead of being copied.
@@ -33,6 +36,7 @@ pub(crate) struct CachedSource {
     head: Bytes,
     tail: Bytes,
     tail_start: u64,
+    ahead: ReadAhead,
 }
 
 impl CachedSource {
@@ -40,7 +44,14 @@ impl CachedSource {
     /// bytes are shared instead of copied.
     pub(crate) fn new(source: Arc<dyn ReadAt>, share: bool) -> Self {
         let (shared, tail_start) = (share && source.is_memory(), source.len());
-        Self { source, shared, head: Bytes::new(), tail: Bytes::new(), tail_start }
+        Self {
+            source,
+            shared,
+            head: Bytes::new(),
+            tail: Bytes::new(),
+            tail_start,
+            ahead: ReadAhead::default(),
+        }
     }
 
     pub(crate) fn source(&self) -> &Arc<dyn ReadAt> {
@@ -139,11 +150,6 @@ impl CachedSource {
         Ok(found == *bytes)
     }
 
-    /// Returns `true` if a range is in memory.
-    pub(super) fn has_cached(&self, offset: u64, len: usize) -> bool {
-        self.is_memory() || self.cached(offset, len).is_some()
-    }
-
     /// If the head or the tail contains an entire range, returns all bytes of the head or the tail,
     /// and the position of the range in these bytes.
     fn cached(&self, offset: u64, len: usize) -> Option<(&Bytes, Range<usize>)> {
@@ -162,7 +168,7 @@ impl CachedSource {
 }
 
 /// Parses a header from the first [`BLOCK_HEADER_LEN`] bytes of a block.
-pub(super) fn header_of(bytes: &[u8], offset: u64, file_len: u64) -> HeaderState {
+fn header_of(bytes: &[u8], offset: u64, file_len: u64) -> HeaderState {
     match BlockHeader::parse(bytes, offset, file_len) {
         Ok(header) => HeaderState::Good(header),
         Err(error) => HeaderState::Bad(Box::new(error)),
@@ -175,18 +181,24 @@ impl ReadAt for CachedSource {
     }
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> binio::Result<()> {
-        match self.cached(offset, buffer.len()) {
-            Some((bytes, range)) => buffer.copy_from_slice(&bytes[range]),
-            None => self.source.read_exact_at(buffer, offset)?,
+        if let Some((bytes, range)) = self.cached(offset, buffer.len()) {
+            buffer.copy_from_slice(&bytes[range]);
+        } else if !self.ahead.fill(buffer, offset, &*self.source) {
+            self.source.read_exact_at(buffer, offset)?;
         }
         Ok(())
     }
 
     fn bytes_at(&self, offset: u64, len: usize) -> binio::Result<Bytes> {
-        match self.cached(offset, len) {
-            Some((bytes, range)) => Ok(bytes.slice(range)),
-            None => self.source.bytes_at(offset, len),
+        if let Some((bytes, range)) = self.cached(offset, len) {
+            return Ok(bytes.slice(range));
         }
+        if len > MAX_READ_AHEAD || self.source.is_memory() {
+            return self.source.bytes_at(offset, len);
+        }
+        let mut buffer = vec![0; len];
+        self.read_exact_at(&mut buffer, offset)?;
+        Ok(buffer.into())
     }
 
     fn is_memory(&self) -> bool {

@@ -14,9 +14,9 @@ mod drift;
 mod first_block;
 mod found_block;
 mod header_reader;
-mod header_window;
 mod index;
 pub(crate) mod numbering;
+mod read_ahead;
 mod salvage;
 #[cfg(test)]
 pub(crate) mod test_file;
@@ -36,7 +36,6 @@ pub(crate) use cached_source::CachedSource;
 pub(crate) use drift::DriftedBlocks;
 pub(crate) use found_block::{FoundBlock, HeaderState};
 pub(crate) use header_reader::HeaderReader;
-pub(crate) use header_window::HeaderWindow;
 pub(crate) use index::{Index, is_padding};
 
 /// Maximum length of the head in bytes. The header and the comments must fit into it.
