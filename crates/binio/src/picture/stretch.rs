@@ -18,7 +18,7 @@ pub enum Range {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scale {
-    /// Brightness is proportional to the value.
+    /// Brightness is a linear function of the value.
     #[default]
     Linear,
     /// Brightness is the square root of the value.

@@ -1,4 +1,4 @@
-//! Tests of resolving the addresses of everything that a layout stores.
+//! Tests of resolving the addresses of all data in a layout.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Comparing two layouts, and checking that the second can read files written with the first.
+//! Comparing two layouts, and checking that files written with the first can be read with the second.
 //!
 //! Addresses depend on the values of stored parameters. If no values are given, both layouts are
 //! resolved for several sets of values, in which parameters with the same path have the same value.
