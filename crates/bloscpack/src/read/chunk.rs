@@ -20,8 +20,11 @@ use crate::error::{Error, ErrorKind, Part, Result};
 use crate::format::layout::ChunkEntry;
 use crate::parallel::for_each;
 
-/// The values of the version byte in Blosc2 buffers. In a Blosc 1 buffer, the version byte is 2.
-/// Any other value means that the buffer is corrupt.
+/// The value of the version byte in Blosc 1 buffers.
+const BLOSC_VERSION: u8 = 2;
+
+/// The values of the version byte in Blosc2 buffers. Any value above them means that the buffer is
+/// corrupt.
 const BLOSC2_VERSIONS: std::ops::RangeInclusive<u8> = 3..=5;
 
 /// The number of bytes in each part of a large chunk that is read on several threads.
@@ -172,8 +175,9 @@ pub(crate) fn corrupt(index: u64, offset: u64, buffer: &[u8], reason: binio::Err
         binio::ErrorKind::Unsupported(_) if BLOSC2_VERSIONS.contains(&version) => {
             return Error::new(ErrorKind::Blosc2Chunk { chunk: index }).at(offset);
         }
-        binio::ErrorKind::Unsupported(_) => {
-            binio::Error::invalid(format!("Blosc version {version}, expected 2")).at(offset)
+        binio::ErrorKind::Unsupported(_) if version != BLOSC_VERSION => {
+            let message = format!("Blosc version {version}, expected {BLOSC_VERSION}");
+            binio::Error::invalid(message).at(offset)
         }
         _ => reason.within(offset),
     };
@@ -190,4 +194,24 @@ pub(crate) fn zeroed<T: bytemuck::Zeroable>(what: &'static str, count: u64) -> R
         return Err(io::Error::new(io::ErrorKind::OutOfMemory, message).into());
     };
     Ok(zeroed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_about_an_unsupported_chunk_names_what_is_not_supported() {
+        let reason = "decompression with zstd requires the feature blosc-zstd";
+        for (version, expected) in [
+            (2, format!("chunk 7: {reason}")),
+            (3, "chunk 7 is a Blosc2 buffer".to_owned()),
+            (6, "chunk 7: Blosc version 6, expected 2".to_owned()),
+        ] {
+            let error = corrupt(7, 100, &[version], binio::Error::unsupported(reason));
+            let message = error.to_string();
+            assert!(message.contains(&expected), "{message}");
+            assert_eq!(error.offset(), Some(100));
+        }
+    }
 }
