@@ -66,8 +66,8 @@ binio::codes! {
         // Chunks
         /// A chunk has an invalid structure or a wrong digest, or it does not decode.
         BadChunk = "BadChunk": Error;
-        /// The file has a journal, because an in-place change was interrupted or is still in
-        /// progress.
+        /// There is a journal next to the file, because an in-place change was interrupted or is
+        /// still in progress, or because the journal belongs to another file.
         Journal = "Journal": Error;
     }
 }

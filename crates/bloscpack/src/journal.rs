@@ -22,7 +22,8 @@ pub(crate) const REMEDY: &str =
 ///
 /// # Errors
 ///
-/// Fails if the journal cannot be read, for example because its version is unknown.
+/// Fails if the journal belongs to another file or cannot be read, for example because its version
+/// is unknown.
 pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
     Ok(journal::pending(path)?)
 }

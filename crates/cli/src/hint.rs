@@ -26,7 +26,7 @@ const BLOSCPACK_METADATA: &str =
 const BLOSCPACK_GROW: &str =
     "with `--grow`, `scibin bloscpack append` and `meta` rewrite the file to make space";
 const DUDLEY_LAYOUT: &str = "`--layout LAYOUT` sets the layout of the file";
-const DUDLEY_STALE: &str = "`scibin dudley index LAYOUT` compiles the layout again";
+const DUDLEY_STALE: &str = "`scibin dudley index --force LAYOUT` compiles the layout again";
 const FLUX_LINT: &str =
     "`scibin flux lint FILE` lists all deviations from RFC 37; `--fix` corrects most of them";
 const FLUX_MAX_SIZE: &str = "`--max-size SIZE` of `extract` and `pack` raises the limit";

@@ -44,9 +44,9 @@ pub(crate) trait LazyArray: Send + Sync {
     /// Returns a view of a part of the array.
     fn part(&self, part: Part) -> Result<Box<dyn LazyArray>, Failure>;
 
-    /// Fills `out`, which must have exactly the size of the array, with the elements in C order.
-    /// `numbers` is the byte order of the result.
-    fn read_into(&self, out: &mut [u8], numbers: ByteOrder) -> Result<(), Failure>;
+    /// Fills `out` with the elements in C order and in the given byte order. `out` must have exactly
+    /// the size of the array.
+    fn read_into(&self, out: &mut [u8], byte_order: ByteOrder) -> Result<(), Failure>;
 
     /// Returns the bytes from the first to the last element, without copying them if they are in memory, and the layout
     /// of the elements within these bytes.
@@ -160,9 +160,9 @@ impl Array {
         mut out: PyReadwriteArray1<'_, u8>,
         native: bool,
     ) -> PyResult<()> {
-        let numbers = if native { ByteOrder::Native } else { ByteOrder::Stored };
+        let byte_order = if native { ByteOrder::Native } else { ByteOrder::Stored };
         let bytes = out.as_slice_mut().map_err(|error| PyValueError::new_err(error.to_string()))?;
-        self.run(py, self.is_large(), |array| array.read_into(bytes, numbers))
+        self.run(py, self.is_large(), |array| array.read_into(bytes, byte_order))
     }
 
     /// Returns the bytes from the first to the last element, and the offset and strides of the elements within these

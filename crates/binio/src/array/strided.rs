@@ -485,8 +485,8 @@ pub fn byte_size(shape: &[u64], itemsize: u64) -> Option<u64> {
     i64::try_from(size).is_ok().then_some(size)
 }
 
-/// Returns the strides of C order in bytes. The last dimension is the innermost, and a dimension of
-/// 0 is treated as 1.
+/// Returns the strides, in bytes, of an array in C order. The last dimension is the innermost, and a
+/// dimension of 0 is treated as 1.
 ///
 /// # Errors
 ///

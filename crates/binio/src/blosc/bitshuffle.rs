@@ -25,9 +25,10 @@ pub(super) fn bitshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
 
 /// Reverses [`bitshuffle`]. `out` and the work buffer `planes` are as long as `source`.
 ///
-/// If eight rows are unshuffled as if they were the bytes of 8-byte elements, each of the resulting
-/// elements is a square of 8 × 8 bits. Transposing each square yields byte k of eight elements, so
-/// the planes together are a byte-shuffled block.
+/// Rows 8k to 8k + 7 contain the bits of byte k of every element. Unshuffling these rows with a
+/// type size of 8 groups them into squares of 8 × 8 bits, one for every eight elements. Transposing
+/// a square turns it into byte k of its eight elements. The result is plane k, and all planes
+/// together form a byte-shuffled block.
 pub(super) fn bitunshuffle(typesize: usize, source: &[u8], planes: &mut [u8], out: &mut [u8]) {
     let Some(row_len) = row_len(typesize, source.len()) else {
         return out.copy_from_slice(source);

@@ -21,7 +21,7 @@ use crate::{Error, Result};
 
 /// Lowest first byte of a match instruction.
 const MATCH: u8 = 32;
-/// The value of l - 1 if the first byte of an instruction is followed by length bytes.
+/// The value of `l - 1` in a match with length bytes (`l` = 7).
 const LONG: usize = 6;
 /// Length of the shortest match.
 const MIN_MATCH: usize = 3;

@@ -231,7 +231,7 @@ pub(crate) enum HolesArgument {
     Fs,
     /// Aligned blocks of 4096 zero bytes, which do not depend on the file system
     Zeros,
-    /// None: all zeros are stored as data
+    /// No holes: zeros are stored as data
     None,
 }
 

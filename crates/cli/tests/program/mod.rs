@@ -37,7 +37,7 @@ pub(crate) fn status(output: &Output) -> i32 {
     output.status.code().expect("no signal")
 }
 
-/// Returns the header of a `.npy` file with a type and a shape, in C order.
+/// Returns the header of a `.npy` file with the given datatype and shape, in C order.
 pub(crate) fn npy_header(datatype: &str, shape: &[u64]) -> Vec<u8> {
     let datatype = Datatype::parse(datatype).expect("a type");
     let header = Header::new(datatype, Order::C, shape.to_vec()).expect("an array");

@@ -48,13 +48,13 @@ impl<'f> List<'f> {
         let not_a_list = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
         let layout = &file.valid()?.layout;
         let Found::Item(id, inside) = layout.find(path)? else {
-            return Err(not_a_list("a parameter"));
+            return Err(not_a_list("a parameter, not a list"));
         };
         match layout.kind(id) {
             ItemKind::List(elements) => Ok(Self { file, path: layout.path(id), elements }),
-            ItemKind::Dict(_) => Err(not_a_list("a dict")),
-            ItemKind::Data(_) if inside.is_empty() => Err(not_a_list("an array")),
-            ItemKind::Data(_) => Err(not_a_list("a member")),
+            ItemKind::Dict(_) => Err(not_a_list("a dict, not a list")),
+            ItemKind::Data(_) if inside.is_empty() => Err(not_a_list("an array, not a list")),
+            ItemKind::Data(_) => Err(not_a_list("a member, not a list")),
         }
     }
 

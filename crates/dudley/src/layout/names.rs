@@ -165,9 +165,9 @@ pub(crate) fn index(at: usize) -> u32 {
     u32::try_from(at).expect("a source of less than 4 GiB has fewer than 2^32 entries")
 }
 
-/// A map from each name to its meaning in each scope, such as the number of an item. Most names
-/// have a meaning in only one scope, so the first scope of each name is stored in a table indexed by
-/// name.
+/// Maps each name and scope to what the name refers to in that scope: the index of an item, a
+/// parameter or a type. Most names have a meaning in only one scope, so the first scope of each name
+/// is stored in a table indexed by name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     /// For each name, the first scope in which it has a meaning, and its meaning in that scope. The

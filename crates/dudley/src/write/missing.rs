@@ -8,11 +8,12 @@ use crate::error::Error;
 use crate::layout::{Field, Inside, push_name};
 use crate::place::{Inner, Outcome, Stored, to_error};
 
-/// The data in a row that has been put: all of the row, or some of its instances and members.
+/// The data in a row that has already been passed to a `put` method: all of the row, or some of its
+/// instances and members.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Put {
     is_all: bool,
-    /// The steps that lead to each instance or member that has been put.
+    /// The steps that lead to each of these instances and members.
     parts: Vec<Vec<Inside>>,
 }
 

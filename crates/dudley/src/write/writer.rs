@@ -62,7 +62,7 @@ pub struct Writer<'w> {
     /// The number of rows that are already in the file, the number of their declarations, and the address at
     /// which the last of these rows ends.
     kept: (usize, usize, Option<u64>),
-    /// For each row, the data that has been put.
+    /// For each row, a record of the parts that have already been passed to a `put` method.
     pub(super) put: Vec<Put>,
     /// The bytes of rows that cannot be written yet, by row index.
     held: BTreeMap<usize, Bytes>,

@@ -22,9 +22,10 @@ use super::report::Report;
 use crate::error::Result;
 use crate::model::{Content, Entry};
 
-/// The number of bytes in a window. Checking bytes that are still in the cache takes 0.9 times as long as with windows of
-/// 4 MiB (`cargo xtask bench flux-archive`, row `medium: extract, all inside`). A string that does not fit in a window is
-/// longer than a piece, so it is checked in pieces.
+/// The number of bytes in a window. A window fits in the processor's cache, so its bytes are still cached when they are
+/// checked. Extraction takes 0.95 times as long as with windows of 4 MiB (`cargo xtask bench flux-archive`, row
+/// `medium: extract, all inside`). A window is as long as a piece, so nearly every string longer than a window can be
+/// checked in pieces.
 const WINDOW: usize = PIECE;
 
 /// The maximum number of bytes in a window, if an entry is longer than [`WINDOW`].

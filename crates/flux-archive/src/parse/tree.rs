@@ -19,8 +19,8 @@ pub(crate) struct Tree<'p> {
     inner: Vec<bool>,
     /// Whether there are paths below a file or link.
     any_blocked: bool,
-    /// The directory that contains the last path, and the node of this directory. Most paths are in
-    /// the same directory as the path before them.
+    /// The directory of the path that was inserted last, and its node. Consecutive paths are usually
+    /// in the same directory.
     last: (&'p str, usize),
 }
 

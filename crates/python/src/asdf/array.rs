@@ -102,8 +102,8 @@ impl LazyArray for FileArray {
         Ok(Box::new(Self::with_parts(&self.file, self.node, parts)?))
     }
 
-    fn read_into(&self, out: &mut [u8], numbers: ByteOrder) -> Result<(), Failure> {
-        self.with(|array| Ok(array.read_bytes_into(out, Order::C, numbers)?))
+    fn read_into(&self, out: &mut [u8], byte_order: ByteOrder) -> Result<(), Failure> {
+        self.with(|array| Ok(array.read_bytes_into(out, Order::C, byte_order)?))
     }
 
     fn shared_bytes(&self) -> Result<(Bytes, Strided), Failure> {

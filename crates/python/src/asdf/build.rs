@@ -140,7 +140,7 @@ struct Found<'py> {
     /// The number of occurrences of each object other than a scalar, by the address of the object.
     counts: HashMap<usize, usize>,
     arrays: Vec<Bound<'py, PyAny>>,
-    /// The plain objects that replace nodes of other files, by the address of the node object.
+    /// Maps the address of each node object from another file to the plain object that replaces it.
     read: HashMap<usize, Bound<'py, PyAny>>,
     /// All objects found. They are kept alive, so that no other object can have the same address.
     alive: Vec<Bound<'py, PyAny>>,

@@ -1,4 +1,4 @@
-//! Support for ASDF, on which the Python module `scibin.asdf` is built.
+//! The Rust part of the Python module `scibin.asdf`.
 
 mod array;
 mod blocks;

@@ -71,9 +71,9 @@ impl LazyArray for FileArray {
         Ok(Box::new(Self::open(&self.file, parts)?))
     }
 
-    fn read_into(&self, out: &mut [u8], numbers: ByteOrder) -> Result<(), Failure> {
+    fn read_into(&self, out: &mut [u8], byte_order: ByteOrder) -> Result<(), Failure> {
         let reader = self.file.get()?;
-        Ok(find(&reader, &self.parts)?.read_bytes_into(out, Order::C, numbers)?)
+        Ok(find(&reader, &self.parts)?.read_bytes_into(out, Order::C, byte_order)?)
     }
 
     fn shared_bytes(&self) -> Result<(Bytes, Strided), Failure> {

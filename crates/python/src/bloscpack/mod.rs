@@ -1,4 +1,4 @@
-//! Support for Bloscpack, on which the Python module `scibin.bloscpack` is built.
+//! The Rust part of the Python module `scibin.bloscpack`.
 
 mod array;
 mod error;

@@ -52,9 +52,9 @@ impl LazyArray for FileArray {
         Ok(Box::new(Self::new(&self.file, array.map_err(of_elements)?)))
     }
 
-    fn read_into(&self, out: &mut [u8], numbers: ByteOrder) -> Result<(), Failure> {
+    fn read_into(&self, out: &mut [u8], byte_order: ByteOrder) -> Result<(), Failure> {
         self.file.get()?;
-        Ok(self.array.read_bytes_into(out, Order::C, numbers)?)
+        Ok(self.array.read_bytes_into(out, Order::C, byte_order)?)
     }
 
     fn shared_bytes(&self) -> Result<(Bytes, Strided), Failure> {

@@ -1,4 +1,4 @@
-//! Support for Dudley, on which the Python module `scibin.dudley` is built.
+//! The Rust part of the Python module `scibin.dudley`.
 
 mod array;
 mod error;

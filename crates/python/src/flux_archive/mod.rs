@@ -1,4 +1,4 @@
-//! Support for Flux archives, on which the Python module `scibin.flux_archive` is built.
+//! The Rust part of the Python module `scibin.flux_archive`.
 
 #[cfg(unix)]
 mod disk;
