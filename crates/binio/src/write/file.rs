@@ -24,7 +24,9 @@ impl FileTarget {
         let path = path.as_ref();
         let open = || {
             if !fs::metadata(path)?.is_file() {
-                return Err(Error::unsupported("not a regular file, so it cannot be written at arbitrary offsets"));
+                return Err(Error::unsupported(
+                    "not a regular file, so it cannot be written at arbitrary offsets",
+                ));
             }
             Self::new(OpenOptions::new().read(true).write(true).open(path)?)
         };
