@@ -463,7 +463,7 @@ fn an_invalid_tree_can_only_be_replaced_as_a_whole() {
         ("a: 1\n", "%YAML"),
         ("%YAML 1.1\n---\na: [1\n", "line 4"),
         ("%YAML 1.1\n---\n- 1\n", "a mapping at the root"),
-        ("%YAML 1.1\n---\na: 1\n...\nb: 1\n", "other text follows it"),
+        ("%YAML 1.1\n---\na: 1\n...\nb: 1\n", "more text follows that line"),
         (
             "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\na: !core/ndarray-1.1.0 {source: 3}\n",
             "the block does not exist",
