@@ -95,7 +95,8 @@ impl Failure {
         }
     }
 
-    /// Returns a sentence that suggests a command or an option, or `None` if no hint is known.
+    /// Returns a sentence that suggests a command or an option. Returns `None` if no hint is known,
+    /// or if the file is compressed, because the message already says that it must be decompressed.
     fn hint(&self) -> Option<&'static str> {
         if self.compressed.is_some() { None } else { hint::of(&*self.error) }
     }

@@ -15,21 +15,25 @@ const ASDF_CHECKSUM: &str =
 const ASDF_EXTERNAL: &str =
     "with `--external any`, `scibin asdf` commands read any file on this machine";
 const ASDF_MAX_FILES: &str = "with `--max-files N`, `scibin asdf` commands read more files";
-pub(crate) const BLOSCPACK_RECOVER: &str =
-    "`scibin bloscpack recover FILE -o OUT` saves the intact chunks of a damaged file";
+pub(crate) const BLOSCPACK_RECOVER: &str = "`scibin bloscpack recover FILE -o OUT` saves the \
+                                            chunks before the first damaged one; with \
+                                            `--skip-bad`, it also saves the intact chunks after it";
 const BLOSCPACK_CHECKSUM: &str =
     "`scibin bloscpack unpack --no-verify` writes the data although its checksum is wrong";
-const BLOSCPACK_ORDER: &str = "`--chunk-order offsets` trusts the offset table, and \
-                               `--chunk-order file` trusts the order of the chunks in the file";
+const BLOSCPACK_ORDER: &str = "`scibin bloscpack` commands trust the offset table with \
+                               `--chunk-order offsets`, and the order of the chunks in the file \
+                               with `--chunk-order file`";
 const BLOSCPACK_METADATA: &str =
-    "`scibin bloscpack unpack --ignore-metadata` writes the data without the metadata";
+    "`scibin bloscpack unpack --ignore-metadata FILE -o OUT` writes the data as plain bytes";
 const BLOSCPACK_GROW: &str =
     "with `--grow`, `scibin bloscpack append` and `meta` rewrite the file to make space";
-const DUDLEY_LAYOUT: &str = "`--layout LAYOUT` sets the layout of the file";
+const DUDLEY_LAYOUT: &str = "with `--layout LAYOUT`, `scibin dudley get`, `dump`, `explain` and \
+                             `put` read the layout from another file";
 const DUDLEY_STALE: &str = "`scibin dudley index --force LAYOUT` compiles the layout again";
 const FLUX_LINT: &str =
     "`scibin flux lint FILE` lists all deviations from RFC 37; `--fix` corrects most of them";
-const FLUX_MAX_SIZE: &str = "`--max-size SIZE` of `extract` and `pack` raises the limit";
+const FLUX_MAX_SIZE: &str =
+    "with `--max-size SIZE`, `scibin flux extract` and `pack` raise the limit";
 const FLUX_STORE: &str = "`--store STORE` sets the store that contains the blobs";
 
 /// Returns a sentence that suggests a command or an option, or `None` if there is no hint for the

@@ -73,7 +73,8 @@ pub(crate) fn remove_temporaries_on_signals() {
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
 }
 
-/// Returns `true` if the parent process, such as `nohup`, made the program ignore a signal.
+/// Returns `true` if the parent process, such as `nohup`, made the program ignore a signal. Always
+/// returns `false` on a system without `/proc/self/status`, such as macOS.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -61,8 +61,8 @@ pub(crate) enum AsdfCommand {
     Get {
         #[command(flatten)]
         request: GetRequest,
-        /// Do not verify checksums. By default, every block that is read is verified, except an
-        /// uncompressed block that --slice reads only in part
+        /// Do not verify checksums. By default, every block that is read is verified, but with
+        /// --slice only if it is compressed and decoded as a whole, and with --salvage not at all
         #[arg(long)]
         no_verify: bool,
         #[command(flatten)]
@@ -119,7 +119,7 @@ pub(crate) enum AsdfCommand {
         "scibin asdf import science.asdf /meta/matrix m.npy --inline",
     ]))]
     Import(Import),
-    /// Open the tree in $VISUAL or $EDITOR
+    /// Open the tree in $VISUAL, $EDITOR or, if neither is set, vi
     #[command(after_long_help = examples(&[
         "scibin asdf edit science.asdf",
         "EDITOR=nano scibin asdf edit science.asdf",
@@ -132,6 +132,7 @@ pub(crate) enum AsdfCommand {
     ]))]
     ToYaml(ToYaml),
     /// Copy a file, moving each block to a separate file: OUT0000.asdf and so on
+    #[command(mut_arg("output", |argument| argument.help("The file to write")))]
     #[command(after_long_help = examples(&["scibin asdf explode science.asdf -o exploded.asdf"]))]
     Explode(CopyRequest),
     /// Copy a file, and include the blocks of other files that its arrays use
@@ -270,7 +271,7 @@ fn tolerance(text: &str) -> Result<f64, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct New {
-    /// The file to create
+    /// The file to create, or "-" for standard output
     #[arg(value_name = "OUT")]
     pub(crate) file: PathBuf,
     /// YAML file with the tree, or "-" for standard input; the YAML directives may be omitted
@@ -280,8 +281,8 @@ pub(crate) struct New {
     /// Insert the array from a .npy file at a pointer in the tree, such as /image/data=image.npy
     #[arg(long = "array", value_name = "POINTER=X.npy")]
     pub(crate) arrays: Vec<NamedArray>,
-    /// Create missing parents of the array. Without this option, missing parents are an error,
-    /// because the pointer may be mistyped
+    /// Create missing parents of the array. Without this option, parents that are missing from
+    /// TREE.yaml are an error, because the pointer may be mistyped
     #[arg(long, short, requires = "tree")]
     pub(crate) parents: bool,
     /// Compression of the blocks: none, lz4 or lz4f; or zlib, bzp2, zstd, blsc or blsc-chunked,
@@ -517,8 +518,7 @@ pub(crate) struct ToYaml {
     /// Write nothing, but report what would be written
     #[arg(long, requires = "output")]
     pub(crate) dry_run: bool,
-    /// Also copy data that does not match its checksum, and write a new checksum; the exit status
-    /// is then 1
+    /// Also print data that does not match its checksum; the exit status is then 1
     #[arg(long)]
     pub(crate) ignore_checksums: bool,
     /// How the output refers to other files if the output is in another folder

@@ -129,8 +129,8 @@ impl BloscpackCommand {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Pack {
-    /// The file, or "-" for standard input. A .npy file, even from a pipe, is packed as an array,
-    /// unless --raw is given
+    /// The file, or "-" for standard input. A file with the extension .npy, or a .npy file from a
+    /// pipe, is packed as an array, unless --raw is given
     pub(crate) input: PathBuf,
     /// The packed file, or "-" for standard output [default: INPUT.blp, or standard
     /// output if INPUT is "-"]
@@ -318,7 +318,8 @@ pub(crate) struct Recover {
     /// Skip damaged chunks, and continue with the next intact chunk
     #[arg(long)]
     pub(crate) skip_bad: bool,
-    /// Replace damaged chunks with zeros and continue, so that all other data keeps its offset
+    /// Replace damaged chunks with zeros and continue, so that all other data keeps its offset.
+    /// Requires that the header states the chunk size; otherwise, damaged chunks are skipped
     #[arg(long)]
     pub(crate) fill_zeros: bool,
 }

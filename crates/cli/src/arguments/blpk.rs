@@ -108,7 +108,7 @@ pub(crate) struct Compress {
 
 #[derive(Debug, Args)]
 pub(crate) struct Blosc {
-    /// Size of an element in bytes, 1 to 255 [default: 8]
+    /// Size of an element in bytes, 1 to 255 [default: 8; for append, same as in the file]
     #[arg(long, short, value_name = "SIZE", allow_negative_numbers = true)]
     pub(crate) typesize: Option<i64>,
     /// Compression level, 0 to 9 [default: 7]
@@ -118,7 +118,7 @@ pub(crate) struct Blosc {
     /// Do not shuffle
     #[arg(long, short = 's')]
     pub(crate) no_shuffle: bool,
-    /// Codec [default: blosclz]
+    /// Codec [default: blosclz; for append, same as in the file]
     #[arg(long, short, value_name = "CODEC", value_parser = super::bloscpack::compressors())]
     pub(crate) codec: Option<binio::blosc::Compressor>,
 }

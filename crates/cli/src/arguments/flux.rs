@@ -266,7 +266,7 @@ pub(crate) struct Append {
 /// An archive, and a selection of its entries.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Selection {
-    /// The archive, or "-" for standard input; not with --statedir
+    /// The archive, or "-" for standard input; with --statedir, this is the first pattern
     ///
     /// `extract` reads most archives in pieces. Any other archive of 1 GiB or more is mapped into
     /// memory: if another program truncates the file in the meantime, the system kills this command
@@ -364,7 +364,8 @@ pub(crate) struct Extract {
     /// Reject files whose blob names do not use this hash
     #[arg(long, value_name = "HASH", value_parser = hashes())]
     pub(crate) require_hash: Option<HashType>,
-    /// Maximum total size of all files: bytes, or a number with k, K, M, G, T, P or E
+    /// Maximum total size of all files, including holes: bytes, or a number with k, K, M, G, T, P
+    /// or E [default: 64T, but at most 16T per file, and 1T not counting holes]
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<Size>,
     /// Stop at the first failure
@@ -399,7 +400,8 @@ pub(crate) struct Cat {
     /// Paths of files, or patterns; a directory selects the files below it
     #[arg(value_name = "PATH", required_unless_present = "statedir")]
     pub(crate) paths: Vec<String>,
-    /// Omit paths that match a pattern, and everything below them
+    /// Omit paths that match a pattern, and everything below them, except files given by their full
+    /// path
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
     /// Write only the byte range A..B of each file, which excludes B; A or B may be omitted

@@ -25,10 +25,12 @@ use crate::probe::Format;
     "scibin get science.asdf /image/data --slice 0:10,::2 -o part.npy",
 ]))]
 pub(crate) struct Arguments {
-    /// Print JSON: one value per file, each on its own line
+    /// Print JSON. A command that reports on several files prints one value per file, each on its
+    /// own line
     #[arg(long, global = true)]
     json: bool,
-    /// Print only results and errors, without remarks, hints and progress
+    /// Print only the requested data, warnings and errors, without status lines, remarks, hints and
+    /// progress
     #[arg(long, short, global = true)]
     quiet: bool,
     #[command(subcommand)]
@@ -80,7 +82,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         stated: Stated,
     },
-    /// Check the structure and checksums of files, and that all data can be decoded
+    /// Check the structure and checksums of files, and that all data in ASDF and Bloscpack files
+    /// can be decoded
     #[command(after_long_help = examples(&[
         "scibin verify *.asdf *.blp",
         "scibin verify --json archive.json",
@@ -103,8 +106,8 @@ pub(crate) enum Command {
     Get {
         #[command(flatten)]
         request: GetRequest,
-        /// Do not verify checksums. By default, all data is verified, except an uncompressed ASDF
-        /// block that is read only in part
+        /// Do not verify checksums. By default, all data that is read is verified, but with
+        /// --slice, an ASDF block is verified only if it is compressed and decoded as a whole
         #[arg(long)]
         no_verify: bool,
         #[command(flatten)]
@@ -167,7 +170,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Files {
-    /// The files, or "-" for standard input; the format is detected from the content
+    /// The files, or "-" for standard input; the format is detected from the content, but a Dudley
+    /// layout is recognised by the extension .dud
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -200,9 +204,9 @@ pub(crate) struct Stated {
 pub(crate) struct GetRequest {
     /// The file, or "-" for standard input
     pub(crate) file: PathBuf,
-    /// JSON Pointer into the tree, the metadata or the archive, such as /image/data; "" selects
-    /// everything [default: the tree of an ASDF file, the array of a Bloscpack file, the JSON of an
-    /// archive]
+    /// JSON Pointer into the tree, the metadata or the archive, such as /image/data, where ""
+    /// selects everything; or the path of an item in a Dudley file [default: the tree of an ASDF
+    /// file, the array of a Bloscpack file, all items of a Dudley file, the JSON of an archive]
     pub(crate) pointer: Option<String>,
     #[command(flatten)]
     pub(crate) array: ArrayOutput,
@@ -222,7 +226,7 @@ pub(crate) struct ArrayOutput {
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     /// The form of the array [default: determined by the extension of OUT, or npy if the extension
-    /// is unknown; text if OUT is omitted]
+    /// is unknown; if OUT is omitted, text, or json with --json]
     #[arg(long = "as", value_enum, value_name = "FORM")]
     pub(crate) form: Option<Form>,
     /// Replace the output file if it exists

@@ -55,7 +55,7 @@ enum MapName {
     /// From black to white
     #[value(alias = "gray")]
     Grey,
-    /// From dark blue through green to yellow
+    /// From dark purple through blue and green to yellow
     Viridis,
     /// From black through purple and orange to yellow
     Inferno,

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 /// A number of bytes in the syntax of Flux: decimal, octal with the prefix 0, or hexadecimal with
 /// the prefix 0x, optionally followed by k, K, M, G, T, P or E. Decimal numbers may have a
-/// fraction.
+/// fraction. In a hexadecimal number, E is a digit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) bytes: u64,

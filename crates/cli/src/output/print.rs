@@ -18,7 +18,7 @@ pub(crate) struct Elements<'a, E> {
     pub(crate) dtype: Value,
     pub(crate) shape: &'a [u64],
     pub(crate) write: &'a dyn Fn(&mut dyn Write, PrintStyle) -> Result<(), E>,
-    /// Writes the first and last elements, like numpy for large arrays.
+    /// Writes the array as text, but only the first and last elements if it is large, like numpy.
     pub(crate) write_summary: &'a dyn Fn(&mut dyn Write) -> Result<(), E>,
     /// Writes the selected part of the array as a `.npy` file: first the header, then the elements
     /// in pieces. Without slices, writes the whole array.

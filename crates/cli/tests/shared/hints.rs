@@ -15,9 +15,9 @@ const HINTS: &[(&str, &str)] = &[
     ("bloscpack unpack bad.blp -o out", "`scibin bloscpack recover FILE -o OUT` "),
     ("verify bad.blp", "`scibin bloscpack recover FILE -o OUT` "),
     ("bloscpack append small.blp good.npy", "with `--grow`, `scibin bloscpack append` "),
-    ("dudley get good.bare x", "`--layout LAYOUT` "),
+    ("dudley get good.bare x", "with `--layout LAYOUT`, "),
     ("flux extract outside.json", "`scibin flux lint FILE` "),
-    ("flux extract good.json --max-size 1", "`--max-size SIZE` "),
+    ("flux extract good.json --max-size 1", "with `--max-size SIZE`, "),
     ("flux extract blobs.json", "`--store STORE` "),
 ];
 

@@ -114,7 +114,8 @@ pub(super) fn open(
     if is_standard(path) {
         return Err(Failure::other(
             "standard input",
-            "cannot be changed; -o OUT writes a changed copy",
+            "cannot be changed; with `-o OUT`, `scibin asdf set`, `rm`, `mv`, `import` and \
+             `history` write a changed copy",
         ));
     }
     let is_locked_away = is_read_only(path).map_err(|error| Failure::io(path, error))?;

@@ -108,7 +108,8 @@ fn open_by(path: &Path, others: &OtherFiles, ignore_checksums: bool) -> Result<A
 }
 
 /// Prints the diagnostics of the file and of the files that it refers to. Returns `Found` if a
-/// checksum did not match, because the new checksum in the copy hides the damage.
+/// checksum did not match, because the copy no longer shows the damage: it has a new checksum, or
+/// none in a YAML file.
 fn remark(path: &Path, file: &Asdf, output: Output) -> Verdict {
     super::remark(path, file, output);
     let mut all = file.diagnostics();

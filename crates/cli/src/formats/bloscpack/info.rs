@@ -167,7 +167,7 @@ fn write_metadata(out: &mut dyn Write, file: &Reader) -> io::Result<()> {
     let more = text.lines().count().saturating_sub(MAX_LINES);
     if more > 0 {
         let more = count(more, "more line");
-        writeln!(out, "    ... ({more}; `bloscpack meta get` shows all)")?;
+        writeln!(out, "    ... ({more}; `scibin bloscpack meta get` shows all)")?;
     }
     Ok(())
 }

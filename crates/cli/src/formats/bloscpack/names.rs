@@ -13,7 +13,8 @@ pub(crate) fn packed(input: &Path) -> PathBuf {
     name.into()
 }
 
-/// Returns the default path of the unpacked file, or `None` if `input` does not end in `.blp`.
+/// Returns the default path of the unpacked file, or `None` if `input` does not have the extension
+/// `.blp`. A file whose whole name is `.blp` has no extension.
 pub(crate) fn unpacked(input: &Path) -> Option<PathBuf> {
     let is_packed = input.extension().is_some_and(|extension| extension == &EXTENSION[1..]);
     is_packed.then(|| input.with_extension(""))

@@ -65,7 +65,7 @@ fn print_changes(comparison: &Comparison, shown: &[Change], names: &[String; 2])
     if comparison.is_partial() {
         writeln!(
             out,
-            "the layouts are too large to compare completely; additions and removals are not shown"
+            "the layouts are too large to compare completely; some changes may not be shown"
         )?;
     }
     let verdict = if comparison.keeps_files_readable() {

@@ -14,8 +14,8 @@ use crate::output::{Output, text_out};
 pub(crate) fn get(request: &GetRequest, output: Output) -> Result<Verdict, Failure> {
     let path = &request.file;
     if request.array.needs_array() {
-        let message =
-            "an archive contains no arrays: use `flux cat` or `flux extract` to read its files";
+        let message = "an archive contains no arrays: `scibin flux cat` and `scibin flux extract` \
+                       read its files";
         return Err(Failure::other(path.display(), message));
     }
     let source = Source::of_file(path, &Reading::default())?;

@@ -153,7 +153,8 @@ impl Source {
         let entries = self.options.entries(&self.document).map_err(|error| self.failure(error))?;
         if in_place && !entries.pointer().is_empty() {
             let message = "cannot replace this file, because the archive is only part of the \
-                           document; choose an output file with -o";
+                           document; `scibin flux convert --to array FILE -o OUT` copies the \
+                           archive to a separate file";
             return Err(Failure::other(self.name.display(), message));
         }
         Ok(entries.form().unwrap_or(flux_archive::Form::Array))

@@ -63,7 +63,9 @@ pub(super) fn check(
     let unchecked = if has_stores { 0 } else { regions().count() as u64 };
     if unchecked > 0 {
         let (name, blobs) = (source.name.display(), count(unchecked, "blob"));
-        output.remark(&format_args!("{name}: {blobs} not checked: set the store with --store"));
+        output.remark(&format_args!(
+            "{name}: {blobs} not checked; `scibin flux verify --store STORE` checks them"
+        ));
     }
     let on_disk = verifying.disk.directory.is_some();
     let store = source.stores(&verifying.stores)?;

@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statistics_have_at_most_six_digits() {
+    fn statistics_have_at_most_six_significant_digits() {
         let numbers = [0.0, -2.999_971_2, 787.720_276, 1e6, 1.234_567_8e-9, -3e300, f64::INFINITY];
         let expected = ["0", "-2.99997", "787.72", "1000000", "1.23457e-9", "-3e300", "inf"];
         assert_eq!(numbers.map(short), expected);
