@@ -100,8 +100,8 @@ pub(crate) enum AsdfCommand {
         "scibin asdf set science.asdf /meta/target '{name: M31}' -o new.asdf",
     ]))]
     Set(Set),
-    /// Remove an entry or item from the tree. Without --in-place, also remove its blocks, unless other
-    /// arrays use them
+    /// Remove an entry or item from the tree. Without --in-place, also remove the data of its blocks,
+    /// unless other arrays use them
     #[command(after_long_help = examples(&[
         "scibin asdf rm science.asdf /meta/draft",
         "scibin asdf rm science.asdf /list/0",
@@ -131,7 +131,7 @@ pub(crate) enum AsdfCommand {
         "scibin asdf to-yaml small.asdf -o small.yaml",
     ]))]
     ToYaml(ToYaml),
-    /// Copy a file, moving each block to a separate file: OUT0000.asdf and so on
+    /// Copy a file to OUT.asdf, moving each block to a separate file: OUT0000.asdf and so on
     #[command(mut_arg("output", |argument| argument.help("The file to write")))]
     #[command(after_long_help = examples(&["scibin asdf explode science.asdf -o exploded.asdf"]))]
     Explode(CopyRequest),
