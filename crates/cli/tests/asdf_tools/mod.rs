@@ -42,7 +42,7 @@ fn a_complete_repair_exits_with_status_0() {
     assert_eq!(status(&folder.run(&["asdf", "repair", "bad.asdf", "-o", "good.asdf"])), 2);
     folder.done(&["asdf", "repair", "bad.asdf", "-o", "good.asdf", "--force"]);
     let output = folder.done(&["asdf", "repair", "bad.asdf", "-o", "b.asdf", "--dry-run"]);
-    assert!(stdout(&output).ends_with(" would be written\n"), "{}", stdout(&output));
+    assert!(stdout(&output).ends_with(" would be written, 2 blocks kept\n"), "{}", stdout(&output));
     assert!(!folder.names().contains(&"b.asdf".to_owned()));
     let output = folder.feed(&["asdf", "repair", "-", "-o", "-"], &folder.read("bad.asdf"));
     assert_eq!((status(&output), output.stdout), (0, good));

@@ -77,7 +77,7 @@ fn print(
         damaged => format!(", {damaged} damaged"),
     };
     let missing = missing_text(", ", report.missing_bytes());
-    output.result(&format_args!("{target}: {len}, {kept} kept{damaged}{missing}{would}"))
+    output.result(&format_args!("{target}: {len}{would}, {kept} kept{damaged}{missing}"))
 }
 
 fn loss_text(loss: &Loss) -> String {

@@ -176,9 +176,13 @@ pub(super) fn tell(
             0 => String::new(),
             skipped => format!(", {skipped} skipped"),
         };
-        let done =
-            if dry_run { " would be extracted".to_owned() } else { format!(", {}", size(*bytes)) };
-        output.result(&format_args!("{}: {kinds}{skipped}{done}", directory.display()))?;
+        let (would, written) = if dry_run {
+            (" would be extracted", String::new())
+        } else {
+            ("", format!(", {}", size(*bytes)))
+        };
+        let directory = directory.display();
+        output.result(&format_args!("{directory}: {kinds}{would}{skipped}{written}"))?;
     }
     Ok(verdict(failures))
 }
