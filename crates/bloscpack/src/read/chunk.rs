@@ -204,7 +204,7 @@ mod tests {
     fn the_error_about_an_unsupported_chunk_names_what_is_not_supported() {
         let reason = "decompression with zstd requires the feature blosc-zstd";
         for (version, expected) in [
-            (2, format!("chunk 7: {reason}")),
+            (2, format!("chunk 7: not supported: {reason}")),
             (3, "chunk 7 is a Blosc2 buffer".to_owned()),
             (6, "chunk 7: Blosc version 6, expected 2".to_owned()),
         ] {
