@@ -27,12 +27,12 @@ binio::codes! {
         TypesizeZero = "TypesizeZero": Note;
         /// The reserved bytes of a version 2 header are not 0.
         ReservedNotZero = "ReservedNotZero": Error;
-        /// The header states 0 chunks.
+        /// The header of a version 3 file states 0 chunks.
         NoChunks = "NoChunks": Note;
         /// The header states a number of spare offsets, but there is no table of offsets, so the
         /// number is ignored.
         SpareWithoutOffsets = "SpareWithoutOffsets": Error;
-        /// The sizes in the header differ from the sizes of the chunks.
+        /// The number or the sizes of the chunks differ from those in the header.
         SizeMismatch = "SizeMismatch": Error;
         /// The header does not state the number of chunks, so the chunks were counted by reading to
         /// the end of the file.
@@ -41,22 +41,25 @@ binio::codes! {
         /// All offsets are unset (-1), usually because the writer was interrupted. Each chunk was
         /// located from the end of the previous one.
         OffsetsUnset = "OffsetsUnset": Note;
-        /// An offset is wrong, or the offsets are in a different order than the chunks.
+        /// An offset is wrong, the offsets are in a different order than the chunks, or, in the
+        /// report of [`recover`](crate::repair::recover), the first chunk does not begin where the
+        /// header implies.
         OffsetMismatch = "OffsetMismatch": Error;
         /// A spare offset is not -1.
         SpareOffset = "SpareOffset": Error;
-        /// The file is truncated.
+        /// The file is truncated. [`recover`](crate::repair::recover) also reports this if the
+        /// header of the metadata section is invalid, so that the end of the section is unknown.
         Truncated = "Truncated": Error;
         /// There are bytes after the last chunk, possibly left behind by appending.
         StaleTail = "StaleTail": Note;
         // Metadata
-        /// The metadata cannot be read.
+        /// The metadata cannot be read, exceeds a limit, or is not valid JSON.
         Metadata = "Metadata": Error;
         /// The options or the user bytes of the metadata section are not 0.
         MetadataReserved = "MetadataReserved": Note;
         /// The signature of the metadata section is padded with spaces instead of zeros.
         MagicPadding = "MagicPadding": Note;
-        /// A key occurs twice in the metadata. Its last value applies.
+        /// A key occurs twice in an object of the metadata. Its last value applies.
         DuplicateKey = "DuplicateKey": Note;
         /// An integer in the metadata does not fit into 64 bits. Its value is rounded, but its text is exact.
         BigInteger = "BigInteger": Note;
@@ -64,7 +67,8 @@ binio::codes! {
         /// whose length differs from that of the data.
         Array = "Array": Error;
         // Chunks
-        /// A chunk has an invalid structure or a wrong digest, or it does not decode.
+        /// A chunk has an invalid structure or a wrong digest, is a Blosc2 buffer, or does not
+        /// decode, possibly because this build does not support its codec.
         BadChunk = "BadChunk": Error;
         /// There is a journal next to the file, because an in-place change was interrupted or is
         /// still in progress, or because the journal belongs to another file.

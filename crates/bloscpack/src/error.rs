@@ -19,7 +19,7 @@ binio::error_type! {
 #[derive(Clone, Debug, ThisError)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Reading a file, or changing it in place, failed.
+    /// Reading a file, changing it in place, or allocating memory failed.
     #[error("{0:#}")]
     Io(binio::Error),
     /// Writing a new file or another output failed.
@@ -30,7 +30,7 @@ pub enum ErrorKind {
     Truncated {
         /// The name of the truncated part.
         what: &'static str,
-        /// The length of the part in bytes.
+        /// The length of the part in bytes, or its minimum length if the exact length is unknown.
         needed: u64,
         /// The number of bytes available.
         available: u64,
@@ -45,7 +45,9 @@ pub enum ErrorKind {
     #[error("version {0} of the format is unknown: expected 1, 2 or 3")]
     UnsupportedVersion(u8),
     /// Undefined option bits are set. They may announce another section before the chunks.
-    #[error("unknown option bits {0:#04x}: expected only bit 0 (offsets) and bit 1 (metadata)")]
+    #[error(
+        "unknown option bits {0:#04x}: expected only bit 0 (offsets) and, in version 3, bit 1 (metadata)"
+    )]
     UnknownOptions(u8),
     /// The number that identifies the checksum is greater than 8.
     #[error("unknown checksum {0}: expected 0 to 8")]
@@ -71,7 +73,8 @@ pub enum ErrorKind {
         /// The digest computed from the stored bytes.
         computed: Digest,
     },
-    /// A chunk is not a Blosc buffer, or does not decode.
+    /// A chunk is not a Blosc buffer, does not decode, or uses a codec that this build does not
+    /// support.
     #[error("chunk {chunk}: {reason:#}")]
     CorruptChunk {
         /// The index of the chunk.
@@ -85,7 +88,8 @@ pub enum ErrorKind {
         /// The index of the chunk.
         chunk: u64,
     },
-    /// The number or the sizes of the chunks differ from those in the header.
+    /// The number or the sizes of the chunks differ from those in the header, or chunks that
+    /// should have the same size do not.
     #[error("{message}")]
     SizeMismatch {
         /// A description of the difference.
@@ -100,7 +104,7 @@ pub enum ErrorKind {
         /// file, so that the order of the data is ambiguous.
         permuted: bool,
     },
-    /// The metadata cannot be read, but the chunks can.
+    /// The metadata cannot be read or parsed. The chunks are not affected.
     #[error("metadata: {0}")]
     Metadata(MetadataError),
     /// The file does not contain a numpy array.
@@ -198,7 +202,8 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Returns the index of the damaged chunk, or `None` if the error is not about a single chunk.
+    /// Returns the index of the damaged chunk if a chunk is corrupt, has a wrong digest or is a
+    /// Blosc2 buffer. Returns `None` for any other error, even if its message mentions a chunk.
     pub fn chunk(&self) -> Option<u64> {
         match self {
             Self::CorruptChunk { chunk, .. }
@@ -288,8 +293,9 @@ impl Error {
     }
 }
 
-/// Converts an error from reading packed data as the source of a file in another format. Keeps the
-/// kind of the error if `binio` has the same kind.
+/// Converts an error from reading packed data as the source of a file in another format. System
+/// errors, exceeded limits, `Locked` and `ForeignJournal` keep their kinds. Any other damage becomes
+/// `Invalid`, whose message contains the offset in the packed file, and all other errors become `Io`.
 impl From<Error> for binio::Error {
     fn from(error: Error) -> Self {
         match error.kind() {

@@ -13,17 +13,20 @@ use crate::error::Result;
 
 pub use binio::write::journal::Pending;
 
-/// Advice on how to undo an interrupted change, for the end of messages.
+/// Advice on how to undo an interrupted change, for the end of messages. The function
+/// [`recover`](crate::repair::recover) reads any source and rolls nothing back, but the command
+/// `recover` of the command line rolls the change back first.
 pub(crate) const REMEDY: &str =
     "appending to the file, editing its metadata or recovering it rolls the change back";
 
-/// Returns the state of the journal next to a file, or `None` if there is no journal. A journal
-/// means that an in-place change was interrupted or is still in progress.
+/// Returns the state of the journal next to a file, or `None` if there is no journal. Unless the
+/// journal [belongs to another file](Pending::Foreign), it means that an in-place change was
+/// interrupted or is still in progress.
 ///
 /// # Errors
 ///
-/// Fails if the journal belongs to another file or cannot be read, for example because its version
-/// is unknown.
+/// Fails if the file or the journal cannot be read, or if the journal is invalid, for example
+/// because its version is unknown.
 pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
     Ok(journal::pending(path)?)
 }
@@ -45,7 +48,8 @@ pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
 /// # Errors
 ///
 /// Fails with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if the journal belongs to another file, with
-/// [`Locked`](crate::ErrorKind::Locked) if the change is still in progress, and if the file cannot be written.
+/// [`Locked`](crate::ErrorKind::Locked) if the change is still in progress. Also fails if the file
+/// cannot be written, or if the journal cannot be read or is invalid.
 pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
     Ok(journal::roll_back(path)?)
 }

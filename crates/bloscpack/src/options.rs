@@ -10,7 +10,8 @@ pub enum Strictness {
     #[default]
     Lenient,
     /// Reject a file that violates the format. Spare offsets that are not -1 and reserved metadata
-    /// fields that are not 0 are only reported as diagnostics.
+    /// fields that are not 0 are only reported as diagnostics. The same applies to offsets in a
+    /// different order than the chunks if the caller has set a [`ChunkOrder`].
     Strict,
 }
 
@@ -21,7 +22,8 @@ pub enum Verify {
     /// The first time that the chunk is read.
     #[default]
     OnRead,
-    /// Never while reading. [`verify`](crate::verify()) checks the digest anyway.
+    /// Never while reading. [`verify`](crate::verify()) checks the digest anyway, and so does
+    /// lenient opening if an offset in the file is wrong.
     Never,
 }
 
@@ -93,11 +95,13 @@ impl OpenOptions {
         order: ChunkOrder;
         /// Sets limits on the memory, decoded data and chunks that a file may require.
         ///
-        /// `max_decoded` (16 GiB by default) limits the data that one call decodes into memory, but
-        /// not the data that the call writes to a file or a sink. `max_alloc` limits each buffer,
-        /// such as a chunk, and `max_items` the number of chunks.
+        /// `max_decoded` (16 GiB by default) limits the memory that one call allocates for decoded
+        /// data, but not the data that the call writes to a file, a sink or a slice of the caller.
+        /// `max_alloc` limits each chunk that is decoded into a buffer of its own, and `max_items`
+        /// the number of chunks.
         limits: Limits;
-        /// Sets the maximum length of the metadata text in bytes. Default: 16 MiB.
+        /// Sets the maximum length in bytes to which compressed metadata is inflated. Default: 16
+        /// MiB. Metadata that is stored uncompressed is limited only by the length of the file.
         max_metadata: u64;
         /// Sets whether lenient reading opens a file even if the digest of its metadata is wrong.
         /// The wrong digest is then a diagnostic, and only

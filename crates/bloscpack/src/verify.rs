@@ -5,7 +5,7 @@
 //! |---|---|
 //! | fine | no diagnostics worse than notes, such as a stale tail |
 //! | damage | at least one error among the diagnostics; parts of the file may still be readable |
-//! | an error | the source failed, a limit was exceeded, or the header is invalid |
+//! | an error | the source failed, a limit was exceeded, or the header of the file or of its metadata section is invalid |
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -69,6 +69,8 @@ impl fmt::Debug for VerifyOptions<'_> {
 #[non_exhaustive]
 pub struct VerifyReport {
     /// All irregularities: first those of the file as a whole, then those of the chunks in order.
+    /// If there are more than 10,000 bad chunks, the last diagnostic only states how many further
+    /// chunks are bad.
     pub diagnostics: Vec<Diagnostic>,
     /// The number of checked chunks.
     pub chunks: u64,
@@ -80,9 +82,9 @@ impl VerifyReport {
     ///
     /// # Errors
     ///
-    /// Returns the error itself if the header is invalid (the source may not be a Bloscpack file),
-    /// if reading the source failed, if a limit was exceeded, or if the digest of the metadata is
-    /// wrong.
+    /// Returns the error itself if the header of the file is invalid (the source may not be a
+    /// Bloscpack file), if the header of the metadata section is invalid, if reading the source
+    /// failed, if a limit was exceeded, or if the digest of the metadata is wrong.
     pub fn of_opening(error: Error) -> Result<Self> {
         let diagnostic = diagnostic_of(&error).ok_or(error)?;
         Ok(Self { diagnostics: vec![diagnostic], chunks: 0 })
@@ -114,8 +116,8 @@ impl VerifyReport {
 ///
 /// # Errors
 ///
-/// Fails if reading the source fails, or if a chunk exceeds a limit that was set when the file was
-/// opened.
+/// Fails if reading the source fails, or if a chunk or the metadata exceeds a limit that was set
+/// when the file was opened.
 pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<VerifyReport> {
     let bad = Mutex::new((Vec::new(), 0_u64));
     let threads = options.threads.min(file.chunks().len());
@@ -218,8 +220,8 @@ pub fn verify_source(
     }
 }
 
-/// Returns an error from opening as a diagnostic, or `None` if the error is about the header, the
-/// source, a limit or the digest of the metadata.
+/// Returns an error from opening as a diagnostic, or `None` if the error is about the source, a
+/// limit, the header of the file or of its metadata section, or the digest of the metadata.
 fn diagnostic_of(error: &Error) -> Option<Diagnostic> {
     let code = match error.kind() {
         ErrorKind::CorruptChunk { .. } | ErrorKind::Blosc2Chunk { .. } => Code::BadChunk,

@@ -140,7 +140,9 @@ impl ArrayInfo {
         Err(bad_shape(format!("{shape:?} of {dtype} takes {byte_size}, but the data has {len}")))
     }
 
-    /// Checks that the array `rows` can be appended to this array as further rows.
+    /// Checks that the array `rows` has the type, the row shape and the order that are needed to
+    /// append it to this array as further rows. Does not check the order of this array: if this
+    /// array has several dimensions in Fortran order, appending fails.
     ///
     /// ```
     /// use bloscpack::array::{ArrayInfo, Datatype, Order};

@@ -27,11 +27,12 @@ impl ArrayInfo {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::NotNumpy`] if the source is not a `.npy` file, with
+    /// Fails with [`ErrorKind::NotNumpy`] if the source is not a `.npy` file or its header is
+    /// invalid, with [`ErrorKind::Limit`] if the text of the header is longer than 1 MiB, with
     /// [`ErrorKind::ObjectDtype`] or [`ErrorKind::InvalidDtype`] if its datatype is not supported,
     /// with [`ErrorKind::ShapeMismatch`] if its shape is invalid, and with [`ErrorKind::Truncated`]
     /// if the data is too short. Also fails with [`ErrorKind::ShapeMismatch`] if there are bytes
-    /// after the array, because they would be lost.
+    /// after the array, because they would be lost. Also fails if reading fails.
     pub fn from_npy(source: &dyn ReadAt) -> Result<(Self, Range<u64>)> {
         let (header, start) = Header::read(source).map_err(header_error)?;
         let info = Self(header);

@@ -38,8 +38,8 @@ impl WriteOptions {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::InvalidOption`] if the metadata is set but is not an object, or if an element is
-    /// larger than a chunk can be.
+    /// Fails with [`ErrorKind::InvalidOption`] if the metadata is set but is not an object, if the chunk size is
+    /// invalid, or if an element is larger than a chunk can be.
     pub fn array(self, info: &ArrayInfo) -> Result<Self> {
         let rejected = || {
             let message = "not an object, so it cannot describe an array".to_owned();

@@ -49,7 +49,8 @@ impl Reader {
     ///
     /// Fails with [`ErrorKind::NotNumpy`] if the file contains no array, with [`ErrorKind::ObjectDtype`] or
     /// [`ErrorKind::InvalidDtype`] if its datatype is not supported, and with [`ErrorKind::ShapeMismatch`] if its
-    /// shape is invalid or does not match the length of the data. Also fails if [`metadata`](Self::metadata) does.
+    /// shape is invalid or does not match the length of the data. Also fails if [`metadata`](Self::metadata) does, and
+    /// with [`ErrorKind::Metadata`] if the metadata is not valid JSON.
     pub fn array(&self) -> Result<Array<'_>> {
         let no_metadata = || ErrorKind::NotNumpy("the file has no metadata".into());
         let metadata = self.metadata()?.ok_or_else(no_metadata)?;
@@ -98,7 +99,8 @@ impl<'r> Array<'r> {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::InvalidOption`] if there are more slices than dimensions, if an
-    /// index is out of range, if a step is 0, or if there is more than one `...`.
+    /// index is out of range, if a step is 0, or if there is more than one `...`. Fails with
+    /// [`ErrorKind::ShapeMismatch`] if new dimensions lead to more than 64 dimensions.
     pub fn slice(&self, slices: &[Slice]) -> Result<Self> {
         self.part(self.view.slice(slices)?)
     }
@@ -153,7 +155,8 @@ impl<'r> Array<'r> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::InvalidDtype`] if the elements are not records, or have no field of this name.
+    /// Fails with [`ErrorKind::InvalidDtype`] if the elements are not records, or have no field of this name, and with
+    /// [`ErrorKind::ShapeMismatch`] if the array and the field together have more than 64 dimensions.
     pub fn field(&self, name: &str) -> Result<Self> {
         self.part(self.view.field(name)?)
     }
@@ -180,8 +183,8 @@ impl<'r> Array<'r> {
     ///
     /// # Errors
     ///
-    /// Same as [`read`](Self::read). Also fails with [`ErrorKind::ShapeMismatch`] if `out` has a different
-    /// length.
+    /// Same as [`read`](Self::read), except that the limit on decoded data applies to each Blosc block and not to all
+    /// elements, unless `T` is `bool`. Also fails with [`ErrorKind::ShapeMismatch`] if `out` has a different length.
     pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<()> {
         self.decoding().read_into(out)
     }
@@ -200,8 +203,9 @@ impl<'r> Array<'r> {
     ///
     /// # Errors
     ///
-    /// Same as [`read_bytes`](Self::read_bytes). Also fails with [`ErrorKind::ShapeMismatch`] if `out` has a
-    /// different length.
+    /// Same as [`read_bytes`](Self::read_bytes), except that the limit on decoded data applies to each
+    /// Blosc block and not to all elements. Also fails with [`ErrorKind::ShapeMismatch`] if `out` has a different
+    /// length.
     pub fn read_bytes_into(&self, out: &mut [u8], order: Order, numbers: ByteOrder) -> Result<()> {
         self.decoding().read_bytes_into(out, order, numbers)
     }
@@ -211,7 +215,8 @@ impl<'r> Array<'r> {
     /// # Errors
     ///
     /// Same as [`read_bytes`](Self::read_bytes). Also fails with [`ErrorKind::ElementType`] if the elements are not
-    /// text, and with [`ErrorKind::InvalidElement`] if an element is not valid text.
+    /// text, with [`ErrorKind::InvalidElement`] if an element is not valid text, and with [`ErrorKind::Limit`] if there
+    /// are more than [`Limits::max_items`](crate::Limits::max_items) elements.
     pub fn strings(&self) -> Result<Vec<String>> {
         self.decoding().strings()
     }
@@ -220,8 +225,10 @@ impl<'r> Array<'r> {
     ///
     /// # Errors
     ///
-    /// Same as [`read_bytes`](Self::read_bytes). Also fails if `out` cannot be written, and with
-    /// [`ErrorKind::InvalidOption`] if the array is too large for the style.
+    /// Same as [`read_bytes`](Self::read_bytes), except that the limit on decoded data
+    /// applies to each Blosc block and not to all elements. Also fails if `out` cannot be written,
+    /// and with [`ErrorKind::InvalidOption`] if the array has too many empty lists or empty elements
+    /// to print.
     pub fn write_elements(&self, out: &mut dyn Write, style: PrintStyle) -> Result<()> {
         let written = self.decoding().write_elements(out, style, None);
         written.map_err(|error| match error.kind() {
@@ -239,7 +246,10 @@ impl<'r> Array<'r> {
     ///
     /// # Errors
     ///
-    /// Same as [`read_bytes`](Self::read_bytes). Also fails if `out` cannot be written.
+    /// Same as [`read_bytes`](Self::read_bytes), except that the limit on decoded data
+    /// applies to each Blosc block and not to all elements. Also fails if `out` cannot be written,
+    /// and with [`ErrorKind::ShapeMismatch`] if the array has too many empty rows or empty elements
+    /// to print.
     pub fn write_summary(&self, out: &mut dyn Write) -> Result<()> {
         self.decoding().write_summary(out, None)
     }
@@ -265,7 +275,8 @@ impl<'r> Array<'r> {
     ///
     /// # Errors
     ///
-    /// Same as [`read_bytes`](Self::read_bytes). Also fails with [`ErrorKind::Output`] if the sink cannot be written.
+    /// Same as [`read_bytes`](Self::read_bytes), except that the limit on decoded data applies to each chunk and not to
+    /// all elements. Also fails with [`ErrorKind::Output`] if the sink cannot be written.
     pub fn write_npy(&self, sink: &mut dyn Write, options: &UnpackOptions<'_>) -> Result<()> {
         sink.write_all(&self.info.npy_header()).map_err(Error::of_output)?;
         let layout = self.view.layout();
@@ -280,11 +291,13 @@ impl<'r> Array<'r> {
     }
 
     /// Reads the elements as an array of the `ndarray` crate, in the same memory order as in the
-    /// file.
+    /// file. If an element consists of several values of type `T`, as text does, they form an
+    /// additional last dimension, and the order is always C.
     ///
     /// # Errors
     ///
-    /// Same as [`read`](Self::read).
+    /// Same as [`read`](Self::read). Also fails with [`ErrorKind::ShapeMismatch`] if `ndarray` does
+    /// not support the shape, because the product of the nonzero lengths exceeds `isize::MAX`.
     #[cfg(feature = "ndarray")]
     pub fn to_ndarray<T: Element>(&self) -> Result<ndarray::ArrayD<T>> {
         self.decoding().to_ndarray(self.order())

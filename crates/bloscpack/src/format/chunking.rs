@@ -59,7 +59,7 @@ impl ChunkSize {
     }
 
     /// Returns the largest multiple of `itemsize` that does not exceed this size, but at least one item, so that no
-    /// item is divided between two chunks.
+    /// item is divided between two chunks. If `itemsize` is 0, returns this size.
     ///
     /// # Errors
     ///

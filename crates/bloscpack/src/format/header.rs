@@ -23,9 +23,9 @@
 //! | 16 | 8 | nchunks, -1 if unknown |
 //! | 24 | 8 | version 2: reserved, 0; version 3: `max_app_chunks` |
 //!
-//! All numbers are little-endian and signed. Old releases that wrote version 2 set `chunk_size` to
-//! 0 in files with a single chunk, and wrote last chunks that are empty or larger than the other
-//! chunks. These files can be read.
+//! Numbers of more than one byte are little-endian and signed. Old releases that wrote version 2 set
+//! `chunk_size` to 0 in files with a single chunk, and wrote last chunks that are empty or larger
+//! than the other chunks. These files can be read.
 
 use std::fmt;
 
@@ -335,8 +335,8 @@ impl Header {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::NotInVersion`] if the version is older than 2, or does not support
-    /// the metadata or the spare offsets, and with [`ErrorKind::InvalidHeader`] if a field is out
-    /// of range or contradicts another field.
+    /// the metadata or the spare offsets, and with [`ErrorKind::InvalidHeader`] if a size or a
+    /// count is out of range, or if fields of a version 3 header contradict each other.
     pub fn encode(&self) -> Result<[u8; 32]> {
         let what = "writing is not supported";
         let version = match self.version {

@@ -133,7 +133,8 @@ impl Reader {
         Ok(Self { source, options, header, meta, metadata, layout, diagnostics, verified })
     }
 
-    /// Returns the header as stored in the file.
+    /// Returns the header of the file. If the file has no table of offsets, `max_app_chunks` is 0,
+    /// even if the stored number is not.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -143,7 +144,7 @@ impl Reader {
         &self.layout
     }
 
-    /// Returns the irregularities found while opening the file, in the order in which they were found.
+    /// Returns the irregularities found while opening the file.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -310,7 +311,8 @@ impl Reader {
     /// # Errors
     ///
     /// Same as [`chunk_bytes`](Self::chunk_bytes). Also fails with [`ErrorKind::CorruptChunk`] if the chunk does not
-    /// decode, and with [`ErrorKind::Limit`] if its data exceeds [`Limits::max_decoded`](crate::Limits::max_decoded).
+    /// decode, and with [`ErrorKind::Limit`] if its data exceeds [`Limits::max_decoded`](crate::Limits::max_decoded)
+    /// or [`Limits::max_alloc`](crate::Limits::max_alloc).
     pub fn decode_chunk(&self, index: usize) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         self.decode_chunk_to(index, &mut out, &mut Scratch::default())?;
@@ -507,7 +509,8 @@ impl OpenOptions {
     ///
     /// Same as [`from_source`](Self::from_source). Also fails if the file cannot be opened, with
     /// [`ErrorKind::ForeignJournal`] if its journal belongs to another file, and, in strict mode,
-    /// with [`ErrorKind::Damaged`] if there is any journal.
+    /// with [`ErrorKind::Damaged`] if there is any other journal. Also fails if the journal cannot
+    /// be read or is invalid, for example because its version is unknown.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Reader> {
         let path = path.as_ref();
         let file = FileSource::open(path)?;
@@ -516,7 +519,7 @@ impl OpenOptions {
         };
         let (source, message): (Arc<dyn ReadAt>, _) = match pending {
             Pending::Unchanged => {
-                (Arc::new(file), "an in-place change was interrupted before it modified the file")
+                (Arc::new(file), "an in-place change is incomplete, but has not modified the file")
             }
             Pending::Changed => {
                 match Journaled::open(path)? {
@@ -524,7 +527,8 @@ impl OpenOptions {
                         Arc::new(journaled),
                         "an in-place change is incomplete: the file is read as it was before the change",
                     ),
-                    // The journal is gone, because the change was completed in the meantime.
+                    // The journal is gone or does not apply any more, because the change was
+                    // completed or rolled back in the meantime.
                     None => return self.open(path),
                 }
             }
@@ -559,11 +563,12 @@ impl OpenOptions {
     /// Fails if the source is not a Bloscpack file, if its version, checksum or option bits are
     /// unknown, if a header field is invalid, and with [`ErrorKind::Truncated`] if the file ends
     /// before the end of its last chunk. Fails with [`ErrorKind::OffsetMismatch`] if the order of
-    /// the chunks is ambiguous, with [`ErrorKind::SizeMismatch`] if there are more chunks than the
-    /// header states or if a chunk is unexpectedly empty, and with [`ErrorKind::ChecksumMismatch`]
-    /// if the digest of the metadata is wrong and [`ignore_metadata`](Self::ignore_metadata) is
-    /// unset. Also fails if a chunk does not begin with a valid Blosc header, if reading fails, or
-    /// if a limit is exceeded.
+    /// the chunks is ambiguous, or if an offset is wrong and any chunk is damaged. Fails with
+    /// [`ErrorKind::SizeMismatch`] if there are more chunks than the header states or if a chunk is
+    /// unexpectedly empty, and with [`ErrorKind::ChecksumMismatch`] if the digest of the metadata is
+    /// wrong and [`ignore_metadata`](Self::ignore_metadata) is unset. Also fails if a chunk does not
+    /// begin with a valid Blosc header, if reading fails, or if a limit other than
+    /// [`max_metadata`](Self::max_metadata) is exceeded.
     ///
     /// Other irregularities are diagnostics. With [`Strictness::Strict`], however, most violations
     /// of the format are errors. Damaged data in a chunk is an error only when the chunk is read,

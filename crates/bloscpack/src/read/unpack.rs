@@ -21,7 +21,7 @@ use crate::read::chunk::{self, Scratch};
 use crate::read::reader::Piece;
 
 /// The minimum number of decoded bytes in each part of a large chunk that is decoded on several
-/// threads.
+/// threads. Only the first and the last part may be shorter.
 const SHARE: usize = 1 << 20;
 
 /// A function that is called with the number of bytes processed since the last call. Any of the
@@ -104,7 +104,10 @@ impl Reader {
     ///
     /// Same as [`read_exact_at`](Self::read_exact_at). If several chunks are damaged, the error is
     /// about the first one, and all data before it has already been written to the sink. Also fails
-    /// with [`ErrorKind::Output`](crate::ErrorKind::Output) if the sink cannot be written.
+    /// with [`ErrorKind::Output`](crate::ErrorKind::Output) if the sink cannot be written, and with
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a single chunk exceeds
+    /// [`Limits::max_decoded`](crate::Limits::max_decoded) or
+    /// [`Limits::max_alloc`](crate::Limits::max_alloc).
     pub fn unpack_to(&self, sink: &mut dyn Write, options: &UnpackOptions<'_>) -> Result<()> {
         self.unpack_range_to(0..self.len(), sink, options)
     }

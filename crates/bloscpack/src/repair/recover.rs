@@ -5,7 +5,7 @@
 //! | a killed writer: offsets of -1, and a truncated end | the complete chunks |
 //! | a truncated download | the complete chunks |
 //! | an append that was killed before it wrote the header | all chunks, including the appended ones |
-//! | an overwritten table or header | the chunks that a search finds |
+//! | an overwritten table, or invalid numbers in the header | the chunks that a search finds |
 //! | a bad chunk in the middle | the chunks before the bad chunk; with `skip_bad`, also the chunks after it |
 //!
 //! Chunks and their digests are copied unchanged. A chunk is kept if its structure and its digest

@@ -103,8 +103,9 @@ impl WriteOptions {
         checksum: Checksum;
         /// Sets whether a table of offsets is written.
         offsets: bool;
-        /// Sets the number of spare offsets, one for each chunk that can be appended. Values above
-        /// the maximum of the format are reduced to this maximum. Default: ten per chunk.
+        /// Sets the number of spare offsets, one for each chunk that can be appended. Default: ten
+        /// per chunk. If the length of the table of offsets would exceed 64 bits, packing fails
+        /// with [`InvalidOption`](ErrorKind::InvalidOption).
         max_app_chunks: u64 => Some(max_app_chunks);
         /// Sets the metadata, which can be any JSON value.
         metadata: &Value => Some(to_text(metadata).into());

@@ -71,7 +71,7 @@ pub fn pack_to_vec(data: &[u8], options: &WriteOptions) -> Result<Vec<u8>> {
     Ok(pack_slice(data, Cursor::new(Vec::new()), options, None)?.into_inner())
 }
 
-/// Packs bytes into a file, which is created only once it is complete.
+/// Packs bytes into a file, which is created or replaced only once it is complete.
 ///
 /// ```
 /// use bloscpack::{Reader, WriteOptions, pack_to_file};
@@ -85,7 +85,10 @@ pub fn pack_to_vec(data: &[u8], options: &WriteOptions) -> Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// Same as [`pack_slice`]. Also fails with [`Output`](crate::ErrorKind::Output) if the file cannot be created.
+/// Same as [`pack_slice`]. Also fails with [`Output`](crate::ErrorKind::Output) if the file cannot be created. If an
+/// existing file is replaced and has a journal, an interrupted in-place change of this file is rolled back first. This
+/// fails with [`Locked`](crate::ErrorKind::Locked) if the change is still in progress, and with
+/// [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if the journal belongs to another file.
 pub fn pack_to_file(
     data: &[u8],
     output: impl AsRef<Path>,
@@ -124,7 +127,7 @@ pub fn pack_source<W: Write + Seek + Send>(
     pack(source.len(), store, sink, options, progress)
 }
 
-/// Packs a file into `output`, which is created only once it is complete.
+/// Packs a file into `output`, which is created or replaced only once it is complete.
 ///
 /// ```
 /// use bloscpack::{Reader, WriteOptions, pack_file};
@@ -139,8 +142,7 @@ pub fn pack_source<W: Write + Seek + Send>(
 ///
 /// # Errors
 ///
-/// Same as [`pack_source`]. Also fails if the input cannot be opened, and, with [`Output`](crate::ErrorKind::Output), if the output
-/// cannot be created.
+/// Same as [`pack_source`] and [`pack_to_file`]. Also fails if the input cannot be opened.
 pub fn pack_file(
     input: impl AsRef<Path>,
     output: impl AsRef<Path>,
@@ -151,8 +153,8 @@ pub fn pack_file(
     commit(pack_source(&source, create(output.as_ref())?, options, progress)?)
 }
 
-/// Packs all data from a reader, such as a pipe, into `output`, which is created only once it is
-/// complete. `progress` is called with the number of bytes read since the last call.
+/// Packs all data from a reader, such as a pipe, into `output`, which is created or replaced only
+/// once it is complete. `progress` is called with the number of bytes read since the last call.
 ///
 /// The length of the table of offsets is known only at the end. The chunks are therefore written to
 /// a temporary file first, and then copied to `output` after the table, within the kernel if the

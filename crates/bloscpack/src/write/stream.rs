@@ -88,7 +88,7 @@ impl<W: Write> StreamWriter<W> {
     ///
     /// Fails with [`Io`](crate::ErrorKind::Io) if reading fails, with [`Output`](crate::ErrorKind::Output) if the
     /// sink cannot be written, and with [`InvalidOption`](crate::ErrorKind::InvalidOption) if there is more data than
-    /// [`with_len`](Self::with_len) announced.
+    /// [`with_len`](Self::with_len) announced. Also fails if an earlier write failed.
     pub fn write_reader(
         &mut self,
         reader: &mut dyn Read,

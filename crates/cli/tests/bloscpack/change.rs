@@ -233,7 +233,7 @@ fn readers_see_the_data_from_before_a_killed_append() {
     folder.write("other.blp.undo-journal", &journal[..100]);
     let output = folder.done(&["bloscpack", "cat", "other.blp"]);
     assert_eq!(output.stdout, folder.read("m.json"));
-    assert!(stderr(&output).contains("was interrupted before it modified the file"), "{output:?}");
+    assert!(stderr(&output).contains("is incomplete, but has not modified the file"), "{output:?}");
 }
 
 #[test]

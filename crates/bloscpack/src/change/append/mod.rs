@@ -34,7 +34,8 @@ use crate::write::options::LEVEL;
 use crate::{ChunkSize, Compressor, OpenOptions, Progress, Reader, Shuffle};
 
 /// Options for appending. By default, the compressor, shuffle and typesize are taken from the last chunk. The default
-/// level is 7, because a chunk does not state its level.
+/// level is 7, because a chunk does not state its level. A chunk compressed with lz4hc only states that its codec is
+/// lz4, so lz4 is the default compressor in this case.
 ///
 /// ```
 /// use bloscpack::change::AppendOptions;
@@ -135,7 +136,8 @@ pub struct Appended {
     pub shuffle: Shuffle,
     /// The typesize of the written chunks.
     pub typesize: u8,
-    /// Whether the file was changed in place instead of being replaced.
+    /// Whether the data was appended in place instead of replacing the file. `false` if no data was
+    /// appended.
     pub in_place: bool,
     /// Whether an interrupted in-place change was rolled back before appending.
     pub rolled_back: bool,
@@ -173,9 +175,10 @@ pub fn append(
 
 /// A file that is open for appending. Its structure and the digest of its last chunk are valid.
 ///
-/// The file is locked while it is open: any other call of this crate that changes the file fails
-/// with [`Locked`](crate::ErrorKind::Locked). Systems other than Unix have no such lock, so make
-/// sure that nobody else changes the file.
+/// The file is locked while it is open: any other attempt to append to it, edit its metadata or
+/// rewrite it fails with [`Locked`](crate::ErrorKind::Locked). The lock does not prevent anyone from
+/// replacing the file with a new one, as [`pack_to_file`](crate::pack_to_file) does. Systems other
+/// than Unix have no such lock, so make sure that nobody else changes the file.
 ///
 /// ```
 /// use bloscpack::change::{AppendOptions, Appender};
@@ -236,9 +239,12 @@ impl Appender {
         metadata: &Value => Some(metadata.clone());
     }
 
-    /// Appends all bytes of a source. If the source is empty, only new metadata is written.
-    /// `progress` is called for each compressed chunk with the number of its bytes that come from
-    /// the source.
+    /// Appends all bytes of a source. `progress` is called for each compressed chunk with the number
+    /// of its bytes that come from the source.
+    ///
+    /// If the source is empty, only new metadata is written, as by
+    /// [`set_metadata`](crate::change::set_metadata). An array that the new metadata describes is
+    /// then not compared with the data.
     ///
     /// # Errors
     ///
@@ -251,7 +257,11 @@ impl Appender {
     ///   [`scan`](AppendOptions::scan) is unset, if the file contains an array but neither
     ///   [`axis0`](AppendOptions::axis0) nor new metadata is set, or if both are set.
     /// - with [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the data does not consist of
-    ///   whole rows, or if an array in the new metadata does not match the data.
+    ///   whole rows, if the array is a single element or its rows are empty or not contiguous, or if
+    ///   an array in the old or new metadata does not match the data.
+    /// - with the errors of [`ArrayInfo::from_json`](crate::array::ArrayInfo::from_json) if an array
+    ///   in the metadata is invalid, and with [`Metadata`](crate::ErrorKind::Metadata) if
+    ///   [`axis0`](AppendOptions::axis0) is set, but there is an integer beyond 64 bits.
     /// - with [`NotInVersion`](crate::ErrorKind::NotInVersion) if there is new metadata, but the
     ///   file has version 2.
     /// - with [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if the existing chunks differ in

@@ -20,7 +20,7 @@ use crate::{ChunkSize, Compressor, Reader, Shuffle};
 pub(super) struct Plan {
     /// The header of the changed file.
     pub(super) header: Header,
-    /// The new metadata section, if it differs from the old one.
+    /// The new metadata section, or `None` if the old one is kept.
     pub(super) section: Option<Vec<u8>>,
     /// The number of chunks that are kept unchanged.
     pub(super) kept: usize,

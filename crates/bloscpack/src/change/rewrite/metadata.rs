@@ -33,7 +33,8 @@ impl MetadataEdit {
     }
 
     binio::setters! {
-        /// Sets the checksum of the metadata. Default: the checksum of the old metadata.
+        /// Sets the checksum of the metadata. Default: the checksum of the old metadata, or adler32
+        /// if there is no old metadata.
         checksum: Checksum => Some(checksum);
         /// Sets whether the whole file is rewritten if the new metadata does not fit into the section.
         grow: bool;
@@ -63,8 +64,11 @@ impl MetadataEdit {
 /// # Errors
 ///
 /// Fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace) before anything is written if the value
-/// or its digest does not fit into the section and the file may not [grow](MetadataEdit::grow).
-/// Fails with [`Locked`](ErrorKind::Locked) if the file is being changed elsewhere, with
+/// does not fit into the section or its digest has a different length than the old one, and the file
+/// may not [grow](MetadataEdit::grow). If a version 2 file may grow, fails with
+/// [`NotInVersion`](ErrorKind::NotInVersion). Fails with
+/// [`Limit`](ErrorKind::Limit) if the metadata text is longer than 16 MiB, with
+/// [`Locked`](ErrorKind::Locked) if the file is being changed elsewhere, with
 /// [`ForeignJournal`](ErrorKind::ForeignJournal) if its journal belongs to another file, and if the
 /// file cannot be opened or written.
 pub fn set_metadata(path: impl AsRef<Path>, metadata: &Value, edit: MetadataEdit) -> Result<()> {

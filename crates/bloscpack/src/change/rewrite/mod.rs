@@ -69,7 +69,8 @@ enum NewMetadata {
 
 impl RewriteOptions {
     /// Returns the default options. With these options, rewriting only corrects the header and the
-    /// offsets, drops empty chunks, and converts files of versions 0 and 1 to version 3.
+    /// offsets, drops empty chunks and any bytes after the last chunk, and converts files of
+    /// versions 0 and 1 to version 3.
     pub fn new() -> Self {
         Self::default()
     }
@@ -130,8 +131,12 @@ impl RewriteOptions {
 /// options, with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the metadata does not fit
 /// [`MetadataOptions::max_size`], with [`Limit`](crate::ErrorKind::Limit) if the metadata text is
 /// longer than 16 MiB, with [`ChecksumMismatch`](crate::ErrorKind::ChecksumMismatch) if a chunk is
-/// damaged, and with [`Output`](crate::ErrorKind::Output) if the sink cannot be written. Also fails
-/// if reading fails.
+/// damaged, and with [`Output`](crate::ErrorKind::Output) if the sink cannot be written. Fails with
+/// [`InvalidHeader`](crate::ErrorKind::InvalidHeader) if spare offsets are requested without a table
+/// of offsets, and with [`InvalidOption`](crate::ErrorKind::InvalidOption) if the table would be too
+/// long or the level of the metadata is above 9. If
+/// [`metadata_options`](RewriteOptions::metadata_options) are set without new metadata, also fails
+/// with the error of [`Reader::metadata`]. Also fails if reading fails.
 pub fn rewrite<W: Write + Seek>(old: &Reader, sink: W, options: &RewriteOptions) -> Result<W> {
     let plan = Plan::new(old, options)?;
     let mut container = plan.begin(sink)?;
@@ -141,7 +146,8 @@ pub fn rewrite<W: Write + Seek>(old: &Reader, sink: W, options: &RewriteOptions)
 
 /// Writes the file `old` to `new`, which may be the same path, with the changes in `options`. `new`
 /// is created or replaced only once the new content is complete. Rolls back an interrupted in-place
-/// change of `old` first.
+/// change of `old` first. If the checksum is kept and the chunks are contiguous, they are copied
+/// without checking their digests.
 ///
 /// ```
 /// use bloscpack::change::{RewriteOptions, rewrite_file};
@@ -160,8 +166,8 @@ pub fn rewrite<W: Write + Seek>(old: &Reader, sink: W, options: &RewriteOptions)
 /// # Errors
 ///
 /// Same as [`rewrite`] and [`OpenOptions::from_source`]. Also fails with [`Locked`](crate::ErrorKind::Locked) if the
-/// old file is being changed elsewhere, and with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if its journal
-/// belongs to another file.
+/// old file is being changed elsewhere, with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if its journal
+/// belongs to another file, and if the old file cannot be opened or the new one cannot be created.
 pub fn rewrite_file(
     old: impl AsRef<Path>,
     new: impl AsRef<Path>,

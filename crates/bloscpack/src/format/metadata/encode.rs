@@ -1,8 +1,9 @@
 //! Encoding the metadata section.
 //!
 //! The text is the same as the text that the original program writes: JSON without spaces, with the
-//! keys in their original order and everything but printable ASCII escaped. The compressed bytes
-//! depend on the version of zlib.
+//! keys in their original order and everything but printable ASCII escaped. Only very small floats
+//! may be spelled differently, such as `1e-7` instead of `1e-07`. The compressed bytes depend on the
+//! version of zlib.
 
 use std::io::{self, Write};
 

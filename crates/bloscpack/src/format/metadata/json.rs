@@ -20,7 +20,7 @@ pub(crate) struct Parsed {
 }
 
 /// Parses text that consists of a single value. Fails if anything but whitespace follows the value,
-/// or if the nesting exceeds 128 levels.
+/// or if the nesting exceeds 127 levels.
 pub(crate) fn parse(text: &[u8]) -> Result<Parsed, serde_json::Error> {
     let mut duplicate_key = None;
     let mut deserializer = serde_json::Deserializer::from_slice(text);

@@ -193,8 +193,8 @@ impl Metadata {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Metadata`] if the serializer is unknown, or if the text is not valid
-    /// JSON. `NaN`, more than 128 levels of nesting, a byte-order mark, and bytes that are not
-    /// UTF-8 are not allowed.
+    /// JSON. `NaN`, numbers beyond the range of `f64`, more than 127 levels of nesting, a
+    /// byte-order mark, and bytes that are not UTF-8 are not allowed.
     pub fn json(&self) -> Result<Value> {
         self.parse().map(|parsed| parsed.value)
     }
