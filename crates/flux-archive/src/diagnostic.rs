@@ -10,9 +10,11 @@ pub use binio::diagnostic::{Place, Severity};
 
 /// A deviation of an archive from RFC 37.
 ///
-/// The `place` of a diagnostic contains the path of the entry as written, and a JSON Pointer (RFC
-/// 6901) from the root of the document. If the document consists of consecutive objects, the
-/// objects are numbered from 0, as if they were in an array.
+/// The `place` of a diagnostic about an entry contains the path of the entry as written, unless the
+/// path exceeds [`Limits::max_path_len`](crate::Limits::max_path_len), and a JSON Pointer (RFC 6901)
+/// from the root of the document. If the document consists of consecutive objects, the objects are
+/// numbered from 0, as if they were in an array. Diagnostics about blobs, which are found by
+/// [`Archive::verify`](crate::Archive::verify), contain the normalised path instead.
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 binio::codes! {
@@ -24,13 +26,13 @@ binio::codes! {
         Container = "R101": Error;
         /// An entry is not an object.
         EntryType = "R102": Error;
-        /// `path` is missing or not a string.
+        /// `path` is missing, not a string, or a string with an unpaired surrogate.
         PathType = "R103": Error;
         /// `mode` is missing or not a 32-bit integer.
         ModeType = "R104": Error;
         /// An entry in a dict has a member `path`, which overrides the key.
         PathInDict = "R105": Error;
-        /// A JSON key occurs twice; the last one is used.
+        /// A member of an entry or a key of a dict occurs twice; the last one is used.
         DuplicateKey = "R106": Error;
         /// A path occurs twice; the last entry is used.
         DuplicatePath = "R107": Error;
@@ -81,15 +83,16 @@ binio::codes! {
         UnknownHash = "R153": Error;
         /// A blob is larger than 1 MiB, or a blobref is in upper case.
         UntidyBlob = "R154": Warning;
-        /// A blob is missing.
+        /// A blob is missing, or the store cannot read it.
         BlobMissing = "R155": Error;
         /// A blob does not have the length of its region.
         BlobLength = "R156": Error;
-        /// The digest of a blob does not match its blobref.
+        /// The digest of a blob does not match its blobref, or the stored bytes cannot be decoded.
         BlobDigest = "R157": Error;
         /// A blobref uses a hash that the caller does not allow.
         HashRejected = "R158": Error;
-        /// The target of a symbolic link is missing, empty or not a string, or contains a NUL.
+        /// The target of a symbolic link is missing, empty or not a string, or contains a NUL or an
+        /// unpaired surrogate.
         LinkTarget = "R160": Error;
         /// The entry is in the dialect that Flux used before RFC 37.
         OldDialect = "R170": Error;

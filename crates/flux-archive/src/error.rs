@@ -33,12 +33,12 @@ pub enum ErrorKind {
     /// The profile does not accept the archive, for the reasons given by the diagnostics.
     #[error("{}", Summary(.0))]
     Rejected(Vec<Diagnostic>),
-    /// An entry cannot be written in a form that RFC 37 allows.
+    /// An entry cannot be written in a form that RFC 37 allows, or conflicts with another entry.
     #[error("{path}: {code} {message}")]
     NotWritable {
         /// The rule of RFC 37 that the entry violates.
         code: Code,
-        /// The path of the entry.
+        /// The path of the entry, or its index if it has no path, such as `entry 3`.
         path: String,
         /// A description of how the entry violates the rule.
         message: String,
@@ -57,10 +57,10 @@ pub enum ErrorKind {
         /// A description of the existing file, such as `a directory`.
         found: &'static str,
     },
-    /// A blob is missing, or does not match its blobref.
+    /// A blob is missing, cannot be read, or does not match its blobref.
     #[error("{code} blob {blobref}: {message}")]
     Blob {
-        /// The code for a missing blob, a wrong length or a wrong digest.
+        /// The code for a missing or unreadable blob, a wrong length or a wrong digest.
         code: Code,
         /// The name of the blob.
         blobref: BlobRef,
@@ -293,12 +293,13 @@ pub enum KvsError {
         /// The type that was expected.
         expected: &'static str,
     },
-    /// The object of the key, or an object on the path to it, is malformed.
+    /// The object of the key, or an object on the path to it, is malformed, links form a cycle, or
+    /// there are too many keys to search for jobs.
     #[error("{key}: {message}")]
     Invalid {
         /// The key that was requested.
         key: String,
-        /// A description of the error in the object.
+        /// A description of the error.
         message: String,
     },
     /// A blob on the path to the key cannot be read.

@@ -52,7 +52,8 @@ pub fn delete<W: Write>(
 }
 
 /// Writes the entries of `document`, followed by the entries of `addition`. An added entry replaces
-/// an existing entry with the same path. Returns the number of replaced entries.
+/// an existing entry with the same path. Returns the number of replaced entries. The
+/// [pointer](OpenOptions::pointer) in the options applies only to `document`.
 ///
 /// ```
 /// use flux_archive::edit::append;

@@ -13,8 +13,10 @@ use crate::write::Writer;
 ///
 /// This function repairs absolute and untidy paths, paths that override a key, duplicate keys and
 /// paths, missing sizes, meaningless members, text with a NUL, untidy base64, blobrefs in upper
-/// case, and regions that are out of order but do not overlap. With [`Profile::Legacy`], it also
-/// converts entries in the old dialect. All other entries are copied unchanged.
+/// case, and regions that do not overlap but are out of order, are empty, or have extra members.
+/// With [`Profile::Legacy`], it also converts entries in the old dialect. A file with a blob larger
+/// than 1 MiB is rewritten and counted, although its deviation remains. All other entries are copied
+/// unchanged.
 ///
 /// ```
 /// use flux_archive::edit::fix;

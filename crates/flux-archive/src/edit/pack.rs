@@ -37,9 +37,10 @@ use binio::check_limit;
 ///
 /// # Errors
 ///
-/// Same as [`OpenOptions::parse`]. Also fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the files exceed
+/// Same as [`OpenOptions::parse`]. Also fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the files with
+/// blobs, including their holes, exceed
 /// [`Limits::max_materialized_bytes`](crate::Limits::max_materialized_bytes). In these cases, nothing is written. Also
-/// fails if the writer fails.
+/// fails if the writer fails, or if a blob that was valid can no longer be read while its file is being written.
 pub fn pack<W: Write>(
     document: &[u8],
     options: &OpenOptions,

@@ -84,7 +84,7 @@ impl Serialize for Change {
 }
 
 /// Returns the differences between two archives, sorted by path. Ignores `ctime`, the permissions
-/// of links, and the encoding of content.
+/// of links, the encoding of content, and members that RFC 37 does not define.
 ///
 /// ```
 /// use flux_archive::inspect::{Change, diff};

@@ -182,8 +182,8 @@ impl ContentReader<'_> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Blob`] if a blob is not in the store, or does not have the length and digest given in
-    /// the archive.
+    /// Fails with [`ErrorKind::Blob`] if a blob is not in the store, cannot be read, or does not have the length and
+    /// digest given in the archive.
     pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
         let rest = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX);
         let len = buf.len().min(rest);

@@ -48,7 +48,7 @@ impl<'o> VerifyOptions<'o> {
     }
 
     binio::setters! {
-        /// Sets the store from which blobs are read. Each blob is read once, and its length and digest are verified.
+        /// Sets the store from which blobs are read. The length and the digest of each blob are verified.
         store: &'o dyn BlobStore => Some(store);
 
         /// Sets whether to verify all blobs of the archive, rather than only the blobs that are compared with files on
@@ -71,7 +71,8 @@ impl<'o> VerifyOptions<'o> {
 pub struct VerifyReport {
     /// The number of entries in the archive, or `None` if the archive cannot be read.
     pub entries: Option<u64>,
-    /// The number of different blobs that were checked, including missing blobs.
+    /// The number of blobs that were checked, including missing blobs. A blob that occurs several
+    /// times counts once, or once for each length that the archive states for it.
     pub blobs: u64,
     /// The total size of the valid blobs in bytes.
     pub bytes: u64,

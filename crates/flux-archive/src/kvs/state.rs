@@ -99,7 +99,8 @@ impl StateDir {
         Ok(Self { store: Box::new(store), checkpoints, root, max_keys: MAX_KEYS })
     }
 
-    /// Returns the valid checkpoints, newest first.
+    /// Returns the valid checkpoints: newest first after [`open`](Self::open), or in the order in
+    /// which they were passed to [`new`](Self::new).
     pub fn checkpoints(&self) -> &[Checkpoint] {
         &self.checkpoints
     }

@@ -71,8 +71,9 @@ pub trait BlobStore: Send + Sync {
     /// # Errors
     ///
     /// Fails with [`StoreError::NotFound`] if the store does not have the blob, with [`StoreError::TooBig`] if it
-    /// exceeds [`MAX_BLOB_SIZE`], with [`StoreError::Corrupt`] if the stored bytes cannot be the blob, and with
-    /// [`StoreError::Io`] if they cannot be read. A store need not verify the digest.
+    /// exceeds [`MAX_BLOB_SIZE`], with [`StoreError::Corrupt`] if the stored bytes cannot be the blob, with
+    /// [`StoreError::Damaged`] if the store itself is damaged, and with [`StoreError::Io`] if the bytes cannot be read.
+    /// A store need not verify the digest.
     fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError>;
 
     /// Like [`get`](Self::get), but expects a blob of `size` bytes. A store that knows the length
@@ -88,11 +89,12 @@ pub trait BlobStore: Send + Sync {
         self.get(blobref, out)
     }
 
-    /// Returns `true` if the store has a blob.
+    /// Returns `true` if the store has a blob. The blob may still be damaged.
     ///
     /// # Errors
     ///
-    /// Fails with [`StoreError::Io`] if the store cannot be read.
+    /// Fails with [`StoreError::Io`], [`StoreError::Corrupt`] or [`StoreError::Damaged`] if the
+    /// store cannot be read.
     fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError>;
 }
 
@@ -102,22 +104,22 @@ pub trait BlobStoreMut: BlobStore {
     ///
     /// # Errors
     ///
-    /// Fails with [`StoreError::TooBig`] if the blob exceeds [`MAX_BLOB_SIZE`], and with [`StoreError::Io`] if the
-    /// store cannot be written.
+    /// Fails with [`StoreError::TooBig`] if the blob exceeds [`MAX_BLOB_SIZE`], and with [`StoreError::Io`] or
+    /// [`StoreError::Damaged`] if the store cannot be written.
     fn put(&self, hash: HashType, blob: &[u8]) -> Result<BlobRef, StoreError>;
 
     /// Removes a blob, and returns `true` if it existed.
     ///
     /// # Errors
     ///
-    /// Fails with [`StoreError::Io`] if the store cannot be written.
+    /// Fails with [`StoreError::Io`] or [`StoreError::Damaged`] if the store cannot be written.
     fn remove(&self, blobref: &BlobRef) -> Result<bool, StoreError>;
 
     /// Returns the names of all blobs, in no particular order.
     ///
     /// # Errors
     ///
-    /// Fails with [`StoreError::Io`] if the store cannot be read.
+    /// Fails with [`StoreError::Io`] or [`StoreError::Damaged`] if the store cannot be read.
     fn list(&self) -> Result<Vec<BlobRef>, StoreError>;
 }
 

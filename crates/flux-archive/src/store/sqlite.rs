@@ -63,9 +63,10 @@ const LZ4_RATIO: u64 = 255;
 /// A store of blobs in the `content.sqlite` of Flux. The database must not be open in a running
 /// broker.
 ///
-/// Reading does not change the file. If a crashed broker left a log next to it (`-wal`), the
-/// database and the log are copied to a temporary directory, and the copy is read. On Unix, the
-/// copy is unlinked once the store is open, so that it disappears even if the process is killed.
+/// Reading does not change the file. If a crashed broker left a log next to it (`-wal` or
+/// `-journal`), the database and the log are copied to a temporary directory, and the copy is read.
+/// On Unix, the copy is unlinked once the store is open, so that it disappears even if the process
+/// is killed.
 ///
 /// ```
 /// use flux_archive::HashType;

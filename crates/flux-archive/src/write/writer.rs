@@ -13,9 +13,9 @@ use crate::parse::RawEntry;
 
 /// Writes an archive as a stream. Only one entry is in memory at a time, plus all paths if the archive is a dict.
 ///
-/// The output follows RFC 37: sizes are added, text with a NUL becomes base64, and regions are sorted. If RFC 37 has no
-/// form for an entry, the entry is rejected before any of it is written. After any other error, the document is
-/// incomplete.
+/// [`entry`](Self::entry) writes entries in a form that RFC 37 allows: sizes are added, text with a NUL becomes base64,
+/// and regions are sorted. If RFC 37 has no form for an entry, the entry is rejected before any of it is written. After
+/// any other error, the document is incomplete. [`copy`](Self::copy) keeps all deviations of an entry.
 ///
 /// ```
 /// use flux_archive::json::Text;

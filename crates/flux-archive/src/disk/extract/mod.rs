@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! plan:          check limits and link targets before anything is written
-//! directories:   create directories with mode 0700, so that they can be filled
+//! directories:   create directories; those in the archive have mode 0700 until they are filled
 //! files:         write temporary files in parallel, verify every blob, and rename complete files
 //! links:         create links after all files
 //! finish:        set the modes and times of directories, deepest first

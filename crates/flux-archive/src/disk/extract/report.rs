@@ -13,7 +13,8 @@ use crate::error::Failure;
 pub struct ExtractReport {
     /// The number of files written.
     pub files: u64,
-    /// The number of directories of the archive that were created or already existed.
+    /// The number of directories of the archive that were created or already existed. In a dry run,
+    /// a directory that exists and would not be changed is counted in `skipped` instead.
     pub directories: u64,
     /// The number of symbolic links created.
     pub links: u64,
