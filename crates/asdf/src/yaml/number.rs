@@ -180,9 +180,9 @@ fn is_digit_or_underscore(byte: u8) -> bool {
     byte.is_ascii_digit() || byte == b'_'
 }
 
-/// Returns the form of an integer, given the digits after its prefix. Underscores are allowed
-/// between the digits. Returns `None` if `digits` is empty or contains a character that is not a
-/// digit of the base.
+/// Returns the form of an integer, given the text after its prefix: [`Form::Int`], or
+/// [`Form::NoDigits`] if it consists of underscores only. Underscores are allowed anywhere. Returns
+/// `None` if `digits` is empty or contains any other character that is not a digit of the base.
 fn of_base(digits: &str, is_digit: fn(u8) -> bool) -> Option<Form> {
     if digits.is_empty() || !digits.bytes().all(|b| is_digit(b) || b == b'_') {
         return None;

@@ -125,8 +125,8 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.next_open().map(|open| &open.data)
     }
 
-    /// Like [`data`](Self::data), but mutable. After the end of a collection, returns the data of
-    /// its parent.
+    /// Like [`data`](Self::data), but mutable. In a depth-first walk, returns the data of the parent
+    /// after the end of a collection, or `None` after the end of the root.
     #[inline]
     pub(crate) fn data_mut(&mut self) -> Option<&mut T> {
         self.next_open_mut().map(|open| &mut open.data)

@@ -170,7 +170,8 @@ impl Strided {
         bounds.unwrap_or(0..0)
     }
 
-    /// Returns the shape as counts, outermost first. It is empty for a single element.
+    /// Returns the lengths of the dimensions, outermost first. A zero-dimensional array, which has a
+    /// single element, has an empty shape.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }

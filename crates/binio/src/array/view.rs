@@ -88,7 +88,8 @@ impl<D> Array<D> {
         &self.layout
     }
 
-    /// Returns the shape as counts, outermost first. It is empty for a single element.
+    /// Returns the lengths of the dimensions, outermost first. A zero-dimensional array, which has a
+    /// single element, has an empty shape.
     pub fn shape(&self) -> &[u64] {
         self.layout.shape()
     }

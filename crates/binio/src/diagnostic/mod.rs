@@ -293,7 +293,7 @@ macro_rules! codes {
             $(#[doc = ::std::concat!("`", $text, "`:")] $(#[doc = $doc])+ $name,)+
         }
 
-        #[allow(dead_code, reason = "a format may not use all methods")]
+        #[allow(dead_code, reason = "some formats do not use all methods")]
         impl $Code {
             /// All codes, in order of declaration.
             $vis const ALL: &'static [Self] = &[$(Self::$name,)+];

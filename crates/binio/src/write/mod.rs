@@ -50,8 +50,8 @@ pub use temporary::{TemporaryFile, remove_temporaries};
 
 /// A sequence of bytes that can be read and written by position.
 ///
-/// The value itself keeps track of the length, which is only correct if nobody else writes to the
-/// same file. Hold a [`FileLock`] to ensure this.
+/// Each target tracks its own length, so the length is wrong if the same file is also written
+/// through another handle. Hold a [`FileLock`] to prevent this.
 ///
 /// ```
 /// use binio::ReadAt;

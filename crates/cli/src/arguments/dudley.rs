@@ -344,7 +344,8 @@ pub(crate) struct Explain {
 pub(crate) struct Index {
     /// The layout, or "-" for standard input
     pub(crate) layout: PathBuf,
-    /// The compiled layout [default: LAYOUT with the extension .dudx, where "get" and "dump" find it]
+    /// The compiled layout; "get" and "dump" find it if it has the default name [default: LAYOUT with
+    /// the extension .dudx]
     #[arg(long, short, value_name = "OUT.dudx")]
     pub(crate) output: Option<PathBuf>,
     /// Replace the output file if it exists

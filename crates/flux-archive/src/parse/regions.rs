@@ -8,7 +8,8 @@ use crate::json::{Cursor, Json, Text, integer};
 use crate::model::{BlobRef, Limits, Region};
 use binio::check_limit;
 
-/// The maximum size of a blob in bytes that RFC 10 recommends. A store may reject larger blobs.
+/// The maximum size of a blob in RFC 10, in bytes. RFC 10 temporarily allows 1 GiB, but a store may reject
+/// blobs larger than this.
 const USUAL_BLOB_SIZE: u64 = 1 << 20;
 
 /// Parses all regions of a file. Returns `None` if a region is invalid. `place` is the JSON pointer

@@ -92,7 +92,8 @@ pub(crate) fn to_text(value: &Value) -> Vec<u8> {
     text
 }
 
-/// Writes all characters except printable ASCII as `\u` escapes of their UTF-16 code units.
+/// Writes all non-ASCII characters and DEL as `\u` escapes of their UTF-16 code units. `serde_json`
+/// itself escapes the other control characters.
 struct Ascii;
 
 impl Formatter for Ascii {

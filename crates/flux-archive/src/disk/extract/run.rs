@@ -368,7 +368,8 @@ impl Run<'_, '_> {
         match parent.rename_new(temporary, name) {
             Ok(()) => Ok(Decision::Create),
             Err((error, temporary)) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // Either the existing file was created in the meantime, or this is the first check.
+                // The file did not exist when it was checked, or was not checked at all, so decide
+                // now whether to replace it.
                 let decision = self.decide(parent, entry)?;
                 if decision == Decision::Replace {
                     parent.replace(temporary, name)?;
