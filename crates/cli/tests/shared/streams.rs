@@ -50,12 +50,37 @@ fn output_is_written_to_devices_and_pipes() {
     let output = folder.done(&["bloscpack", "unpack", "good.blp", "-o", "/dev/stdout"]);
     let plain = output.stdout;
     assert_eq!(folder.done(&["bloscpack", "cat", "good.blp"]).stdout, plain);
-    let output = folder.done(&["bloscpack", "convert", "-q", "good.blp", "-o", "/dev/stdout"]);
+    let output = folder.done(&["bloscpack", "convert", "good.blp", "-o", "/dev/stdout"]);
     assert!(output.stdout.starts_with(b"blpk"));
     let output = folder.done(&["flux", "create", "-o", "/dev/stdout", "good.dud"]);
     assert!(output.stdout.starts_with(b"["), "{}", stdout(&output));
     let output = folder.done(&["flux", "convert", "-o", "/dev/stdout", "good.json"]);
     assert_eq!(output.stdout.first(), Some(&b'{'));
+}
+
+#[test]
+fn standard_output_contains_only_data_if_it_is_the_output_file() {
+    let folder = files();
+    for command in [
+        "dudley import good.npy",
+        "dudley codegen good.dud --lang c",
+        "dudley extract-layout good.native",
+        "bloscpack recover bad.blp",
+        "bloscpack recover bad.blp --json",
+        "bloscpack convert good.blp",
+        "bloscpack convert good.blp --json",
+    ] {
+        let to = |target| {
+            folder.run(&[&command.split(' ').collect::<Vec<_>>()[..], &["-o", target]].concat())
+        };
+        let (file, stream) = (to("out"), to("-"));
+        assert_eq!(status(&stream), status(&file), "{command}: {}", stderr(&stream));
+        assert!(stream.stdout == folder.read("out"), "{command}");
+        folder.remove("out");
+        // Losses are still reported, but on standard error.
+        let is_reported = stderr(&stream).contains("bad.blp: lost chunk 2, ");
+        assert_eq!(is_reported, command.contains("recover"), "{command}: {}", stderr(&stream));
+    }
 }
 
 #[test]

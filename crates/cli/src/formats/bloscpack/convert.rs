@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::Verdict;
 use crate::arguments::bloscpack::Convert;
 use crate::failure::Failure;
-use crate::output::file as output_file;
+use crate::output::file::{self as output_file, is_standard};
 use crate::output::{Output, count, print_json};
 
 pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Failure> {
@@ -26,6 +26,10 @@ pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Fail
     let body = |out: &mut _| rewrite(&file, out, &options).map(drop);
     let fail = |error| Failure::bloscpack(input, error);
     output_file::write_file(target, command.replacing.force, body, fail)?;
+    // Report nothing if standard output contains the file itself.
+    if is_standard(target) {
+        return Ok(Verdict::Fine);
+    }
     let chunks = file.chunks().len();
     if output.json {
         print_json(&json!({

@@ -11,7 +11,7 @@ use super::{remark, undo_interrupted};
 use crate::Verdict;
 use crate::arguments::bloscpack::Recover;
 use crate::failure::Failure;
-use crate::output::file as output_file;
+use crate::output::file::{self as output_file, is_standard};
 use crate::output::{Output, count, one_line, print_json, size};
 
 pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Failure> {
@@ -26,7 +26,13 @@ pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Fail
     let options = RecoverOptions::new().skip_bad(command.skip_bad).fill_zeros(command.fill_zeros);
     let body = |out: &mut _| recover_to(&source, out, &options);
     let report = output_file::write_file(target, command.replacing.force, body, fail)?;
-    if output.json {
+    if is_standard(target) {
+        // Report the losses on standard error, because standard output contains the file.
+        for loss in &report.lost {
+            output.fail(&format_args!("{}: {}", input.display(), loss_text(loss)));
+        }
+        remark(input, &report.diagnostics, output);
+    } else if output.json {
         print_json(&json!({
             "file": input.display().to_string(), "output": target.display().to_string(),
             "chunks": report.kept, "nbytes": report.plain_len,

@@ -9,8 +9,8 @@ use super::parse;
 use crate::Verdict;
 use crate::arguments::dudley::{Codegen, Lang};
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::output::file as output_file;
-use crate::output::{Output, count};
 
 pub(super) fn codegen(command: &Codegen, output: Output) -> Result<Verdict, Failure> {
     let layout = parse(&command.layout, &ParseOptions::new())?;
@@ -27,6 +27,6 @@ pub(super) fn codegen(command: &Codegen, output: Output) -> Result<Verdict, Fail
     };
     let body = |out: &mut dyn Write| out.write_all(code.as_bytes());
     output_file::write(target, command.force, body, |error| Failure::io(target, error))?;
-    output.result(&format_args!("{}: {}", target.display(), count(code.len(), "byte")))?;
+    super::report_size(target, code.len(), output)?;
     Ok(Verdict::Fine)
 }

@@ -412,6 +412,6 @@ pub(super) fn extract_layout(command: &ExtractLayout, output: Output) -> Result<
     };
     let body = |out: &mut dyn Write| out.write_all(&text);
     output_file::write(target, command.force, body, |error| Failure::io(target, error))?;
-    output.result(&format_args!("{}: {}", target.display(), count(text.len(), "byte")))?;
+    super::report_size(target, text.len(), output)?;
     Ok(Verdict::Fine)
 }

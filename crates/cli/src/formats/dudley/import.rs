@@ -9,8 +9,8 @@ use crate::Verdict;
 use crate::arguments::dudley::Import;
 use crate::failure::{Failure, name};
 use crate::input;
+use crate::output::Output;
 use crate::output::file::{self as output_file, is_standard};
-use crate::output::{Output, count};
 
 pub(super) fn import(command: &Import, output: Output) -> Result<Verdict, Failure> {
     let path = &command.file;
@@ -45,11 +45,7 @@ pub(super) fn import_as(
         Some((target, force)) => {
             let body = |out: &mut dyn Write| out.write_all(layout.as_bytes());
             output_file::write(target, force, body, |error| Failure::io(target, error))?;
-            output.result(&format_args!(
-                "{}: {}",
-                target.display(),
-                count(layout.len(), "byte")
-            ))?;
+            super::report_size(target, layout.len(), output)?;
         }
     }
     let failures: Vec<Failure> = errors.into_iter().map(fail).collect();

@@ -32,7 +32,7 @@ use crate::arguments::dudley::{self as arguments, DudleyCommand, Judging, Params
 use crate::failure::{Failure, name};
 use crate::input;
 use crate::output::file::is_standard;
-use crate::output::{Output, show_text};
+use crate::output::{Output, count, show_text};
 
 /// Runs `scibin dudley ..`.
 pub(crate) fn run(command: &arguments::Dudley, output: Output) -> Result<Verdict, Failure> {
@@ -140,6 +140,14 @@ fn show_all(found: &[Diagnostic], source: &Source) {
         let shown: Vec<String> = found.iter().map(|one| source.render(one, color)).collect();
         shown.join("\n")
     });
+}
+
+/// Reports the size of an output file in bytes, unless standard output contains the data.
+fn report_size(target: &Path, size: usize, output: Output) -> io::Result<()> {
+    if is_standard(target) {
+        return Ok(());
+    }
+    output.result(&format_args!("{}: {}", target.display(), count(size, "byte")))
 }
 
 /// Returns the values given with `--param`. Fails if the layouts contain no stored parameter for one
