@@ -89,6 +89,21 @@ fn get_prints_and_extracts_arrays() {
 }
 
 #[test]
+fn get_without_a_path_rejects_options_that_apply_to_a_single_item() {
+    let folder = Folder::new();
+    folder.write("run.bd", native());
+    for options in ["-o x.npy", "--slice 0", "--png x.png", "--preview", "--as csv", "--instance 0"]
+    {
+        let options: Vec<&str> = options.split(' ').collect();
+        let output = folder.run(&[&["get", "run.bd"], &options[..]].concat());
+        assert_eq!((status(&output), stdout(&output)), (2, String::new()), "{options:?}");
+        let expected = "scibin: run.bd: expected the path of an item, ";
+        assert!(stderr(&output).starts_with(expected), "{}", stderr(&output));
+    }
+    assert_eq!(folder.names(), ["run.bd"]);
+}
+
+#[test]
 fn get_reads_a_file_described_by_a_given_layout() {
     let folder = Folder::new();
     folder.write("v.dud", "> N : i4 @100  v = { id = u1  w = u2[2] }[N] @4  t = S1[2, 3] @16");

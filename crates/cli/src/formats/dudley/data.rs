@@ -129,6 +129,12 @@ pub(crate) fn get(
     output: Output,
 ) -> Result<Verdict, Failure> {
     let Some(pointer) = &request.pointer else {
+        let array = &request.array;
+        if array.needs_array() || array.form.is_some() || instance.is_given() {
+            let message = "expected the path of an item, because the given options apply to a \
+                           single item";
+            return Err(Failure::other(name(&request.file), message));
+        }
         return dump(&Dump::of(&request.file), output);
     };
     get_from(request, &instance.path(pointer), &Described::default(), output)
