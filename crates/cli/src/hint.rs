@@ -6,7 +6,7 @@ use std::error::Error;
 use asdf::block::{BlockError, CodecError};
 use asdf::ndarray::ArrayError;
 use asdf::tree::ReferenceError;
-use bloscpack::format::MetadataError;
+use bloscpack::format::{MetadataError, Part};
 
 pub(crate) const ASDF_REPAIR: &str =
     "`scibin asdf repair FILE -o OUT` salvages a valid file and reports what was lost";
@@ -85,6 +85,8 @@ fn of_bloscpack(kind: &bloscpack::ErrorKind) -> Option<&'static str> {
     use bloscpack::ErrorKind as Kind;
 
     match kind {
+        // `--no-verify` does not help, because metadata is always verified.
+        Kind::ChecksumMismatch { part: Part::Metadata, .. } => Some(BLOSCPACK_METADATA),
         Kind::ChecksumMismatch { .. } => Some(BLOSCPACK_CHECKSUM),
         Kind::OffsetMismatch { permuted: true, .. } => Some(BLOSCPACK_ORDER),
         Kind::OffsetMismatch { .. }

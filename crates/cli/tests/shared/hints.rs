@@ -13,6 +13,8 @@ const HINTS: &[(&str, &str)] = &[
     ("asdf get exploded.asdf /data --external deny", "with `--external any`, "),
     ("asdf get exploded.asdf /data --max-files 0", "with `--max-files N`, "),
     ("bloscpack unpack bad.blp -o out", "`scibin bloscpack recover FILE -o OUT` "),
+    ("bloscpack unpack sum.blp -o out", "`scibin bloscpack unpack --ignore-metadata "),
+    ("bloscpack meta get sum.blp", "`scibin bloscpack unpack --ignore-metadata "),
     ("verify bad.blp", "`scibin bloscpack recover FILE -o OUT` "),
     ("bloscpack append small.blp good.npy", "with `--grow`, `scibin bloscpack append` "),
     ("dudley get good.bare x", "with `--layout LAYOUT`, "),
@@ -33,6 +35,11 @@ fn with_damage() -> crate::program::Folder {
         folder.copy(&testdata::path(&format!("asdf/{golden}.asdf")), &format!("{name}.asdf"));
     }
     folder.done(&["bloscpack", "pack", "good.h", "-o", "small.blp", "--max-app", "0", "-z", "64B"]);
+    folder.done(&["bloscpack", "pack", "good.npy", "-o", "sum.blp"]);
+    let mut packed = folder.read("sum.blp");
+    let key = packed.windows(5).position(|bytes| bytes == b"dtype").unwrap();
+    packed[key] = b'D';
+    folder.write("sum.blp", packed);
     let entry = |path: &str, content: &str| {
         format!("[{{\"path\":{path:?},\"mode\":33188,\"size\":1,{content}}}]")
     };
@@ -84,6 +91,8 @@ fn following_the_hints_resolves_the_errors() {
     folder.done(&["verify", "saved.asdf"]);
     folder.run(&["bloscpack", "recover", "bad.blp", "-o", "saved.blp"]);
     folder.done(&["verify", "saved.blp"]);
+    folder.done(&["bloscpack", "unpack", "--ignore-metadata", "sum.blp", "-o", "data"]);
+    assert_eq!(folder.read("data"), [1, 0, 2, 0]);
     folder.done(&["asdf", "get", "exploded.asdf", "/data", "--external", "any"]);
     folder.done(&["bloscpack", "append", "small.blp", "good.npy", "--grow"]);
     folder.done(&["dudley", "get", "good.bare", "x", "--layout", "good.dud"]);
