@@ -96,6 +96,22 @@ fn pack_with_invalid_options_leaves_no_file() {
 }
 
 #[test]
+fn metadata_larger_than_the_meta_size_is_an_error_in_this_option() {
+    let folder = Folder::new();
+    folder.write("a.npy", npy());
+    for (input, target) in [("a.npy", "a.blp"), ("-", "a.blp"), ("a.npy", "-"), ("-", "-")] {
+        let command = ["bloscpack", "pack", input, "-o", target, "--meta-size", "1"];
+        let output = folder.feed(&command, &npy());
+        assert_eq!((status(&output), stdout(&output)), (2, String::new()), "{command:?}");
+        let errors = stderr(&output);
+        assert!(errors.contains("scibin: --meta-size: bytes of metadata: "), "{errors}");
+        // `append` and `meta` have the option `--grow`, but `pack` does not.
+        assert!(!errors.contains("--grow"), "{errors}");
+        assert_eq!(folder.names(), ["a.npy"]);
+    }
+}
+
+#[test]
 fn existing_output_is_replaced_only_with_force() {
     let folder = packed();
     for command in [

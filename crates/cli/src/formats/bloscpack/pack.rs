@@ -71,7 +71,11 @@ pub(crate) fn pack(command: &Pack, target: &Path, output: Output) -> Result<Pack
         done.fetch_add(bytes, Ordering::Relaxed);
         progress.add(bytes);
     };
-    let fail = |error| Failure::bloscpack(&command.input, error);
+    let fail = |error: bloscpack::Error| match error.kind() {
+        // Without this option, the space is sufficient for the metadata.
+        ErrorKind::NotEnoughSpace { .. } => Failure::other("--meta-size", error.to_string()),
+        _ => failure(&command.input, target, error),
+    };
     let replace = command.replacing.force;
     match (input, is_standard(target)) {
         (Input::File(source), false) => {
@@ -80,8 +84,7 @@ pub(crate) fn pack(command: &Pack, target: &Path, output: Output) -> Result<Pack
         }
         (Input::Pipe(mut pipe), false) => {
             output_file::check(target, replace)?;
-            pack_reader(&mut pipe, target, &options, Some(&add))
-                .map_err(|error| failure(&command.input, target, error))?;
+            pack_reader(&mut pipe, target, &options, Some(&add)).map_err(fail)?;
         }
         (Input::File(source), true) => {
             let body = |out: &mut dyn Write| {
