@@ -384,6 +384,20 @@ fn long_runs_of_zeros_are_extracted_as_holes() {
 }
 
 #[test]
+fn extract_with_list_only_and_json_prints_the_same_json_as_list() {
+    for (folder, archive) in [(archived(), "a.json"), (stored(), "b.json")] {
+        let list = |command: &[&str], pattern| {
+            json_of(&folder.done(&[&["flux"], command, &["--json", archive, pattern]].concat()))
+        };
+        for (pattern, number) in [("*", 6), ("d/*", 3), ("link", 1), ("none", 0)] {
+            let listed = list(&["extract", "-t"], pattern);
+            assert_eq!(listed.as_array().map(Vec::len), Some(number), "{pattern}");
+            assert_eq!(listed, list(&["list"], pattern), "{archive} {pattern}");
+        }
+    }
+}
+
+#[test]
 fn truncated_json_causes_status_1() {
     let folder = archived();
     let whole = folder.read("a.json");

@@ -6,8 +6,8 @@ use std::path::Path;
 use flux_archive::disk::{Existing, ExtractReport, Extractor, LinkPolicy};
 use flux_archive::inspect::{LongLine, truncate_line};
 use flux_archive::parse::Located;
-use flux_archive::{Archive, Entry, Limits};
-use serde_json::json;
+use flux_archive::{Archive, Content, Entry, Limits};
+use serde_json::{Value, json};
 
 use super::patterns::Patterns;
 use super::source::Source;
@@ -85,7 +85,12 @@ fn run(
     let total = archive.data_size(wants);
     patterns.remark(output);
     if command.list_only {
-        print_list(archive.entries().iter().filter(|entry| wants(entry)))?;
+        let entries = archive.entries().iter().filter(|entry| wants(entry));
+        if output.json {
+            print_json(&entries.map(entry_json).collect())?;
+        } else {
+            print_list(entries)?;
+        }
         return Ok(source.report_damage(output));
     }
     let store = source.stores(&command.stores)?;
@@ -153,6 +158,23 @@ fn print_list<'e>(entries: impl Iterator<Item = &'e Entry<'e>>) -> io::Result<()
         }
     }
     out.flush()
+}
+
+/// Returns an entry as a JSON object with the same members as in `scibin flux list --json`.
+fn entry_json(entry: &Entry<'_>) -> Value {
+    json!({
+        "path": entry.path().as_str(),
+        "type": entry.file_type().to_string(),
+        "mode": entry.mode().as_u32(),
+        "size": entry.size(),
+        "mtime": entry.mtime(),
+        "ctime": entry.ctime(),
+        "encoding": entry.content().encoding(),
+        "target": match entry.content() {
+            Content::Symlink(target) => Some(target),
+            _ => None,
+        },
+    })
 }
 
 /// Reports what was extracted and which entries failed, and returns the outcome.
