@@ -69,6 +69,20 @@ fn verify_reports_damaged_native_files_with_status_1() {
 }
 
 #[test]
+fn quiet_info_and_explain_print_the_requested_data() {
+    let folder = folder();
+    folder.write("a.bd", native());
+    for command in
+        [&["info", "run.dud"][..], &["info", "a.bd"], &["dudley", "explain", "a.bd", "20"]]
+    {
+        let output = folder.done(command);
+        assert_ne!(stdout(&output), "", "{command:?}");
+        let quiet = folder.done(&[command, &["--quiet"]].concat());
+        assert_eq!(stdout(&quiet), stdout(&output), "{command:?}");
+    }
+}
+
+#[test]
 fn get_prints_and_extracts_arrays() {
     let folder = Folder::new();
     folder.write("run.bdud", native());

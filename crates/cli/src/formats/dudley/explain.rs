@@ -1,5 +1,7 @@
 //! `scibin dudley explain`: shows which item of the layout a byte of a file belongs to.
 
+use std::io::{self, Write};
+
 use dudley::file::Explanation;
 use serde_json::json;
 
@@ -7,7 +9,7 @@ use super::data;
 use crate::Verdict;
 use crate::arguments::dudley::Explain;
 use crate::failure::{Failure, name};
-use crate::output::{Output, print_json};
+use crate::output::{Output, one_line, print_json};
 
 pub(super) fn explain(command: &Explain, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
@@ -17,8 +19,9 @@ pub(super) fn explain(command: &Explain, output: Output) -> Result<Verdict, Fail
     if output.json {
         print_json(&json!({"file": name(path), "address": address, "found": explained}))?;
     } else {
+        let mut out = io::stdout().lock();
         for one in &explained {
-            output.result(&format_args!("{address:#x}: {one}"))?;
+            writeln!(out, "{address:#x}: {}", one_line(&one.to_string()))?;
         }
     }
     if let Some(error) = file.stopped() {

@@ -1,5 +1,6 @@
 //! `scibin info`: summarises layouts and native files.
 
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use dudley::file::VerifyReport;
@@ -28,7 +29,8 @@ pub(crate) fn info(path: &Path, output: Output) -> Result<Verdict, Failure> {
     if verdict != Verdict::Fine {
         show_all(&report.diagnostics, &report.source);
     }
-    output.result(&format_args!("{}: Dudley {}", name(path), kind(&report)))?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    writeln!(out, "{}: Dudley {}", one_line(&name(path)), kind(&report))?;
     for (key, value) in rows(&report) {
         let shown = match value {
             Value::String(text) => text,
@@ -37,8 +39,9 @@ pub(crate) fn info(path: &Path, output: Output) -> Result<Verdict, Failure> {
             }
             other => other.to_string(),
         };
-        output.result(&format_args!("  {key:<17}  {}", one_line(&shown)))?;
+        writeln!(out, "  {key:<17}  {}", one_line(&shown))?;
     }
+    out.flush()?;
     Ok(verdict)
 }
 
