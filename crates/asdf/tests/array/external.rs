@@ -142,7 +142,7 @@ fn an_external_path_that_is_not_a_regular_file_is_forbidden() {
 }
 
 #[test]
-fn a_file_without_a_path_needs_a_resolver_for_external_files() {
+fn a_relative_source_in_a_file_without_a_path_needs_a_resolver() {
     let keys = "source: any.asdf#x, datatype: uint8, byteorder: big, shape: [2]";
     let bytes = bytes_of(&format!("a: !core/ndarray-1.1.0 {{{keys}}}"), &[]);
     let file = Asdf::from_bytes(bytes.clone()).unwrap();

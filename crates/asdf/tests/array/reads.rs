@@ -34,7 +34,7 @@ fn numbers_in_both_byte_orders_are_read_correctly() {
 }
 
 #[test]
-fn every_numeric_type_is_read_as_its_rust_type() {
+fn numeric_types_are_read_as_their_rust_types() {
     let data: Vec<u8> = (1..=32).collect();
     let read = |datatype: &str| {
         file(&a(&format!("datatype: {datatype}, byteorder: big, shape: [2]")), &[&data])

@@ -35,7 +35,8 @@ fn bytes() -> Vec<u8> {
     bytes
 }
 
-/// The content read from the file: some elements of each array, and the tree as JSON.
+/// The content read from the file: some elements of the numeric arrays, all strings, and the tree
+/// as JSON.
 struct Content {
     plain: Vec<u16>,
     zlib: Vec<u16>,

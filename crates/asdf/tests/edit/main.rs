@@ -1,4 +1,4 @@
-//! Editing files. An edit changes only its target, and preserves everything else byte for byte.
+//! Editing files. An edit preserves the text and the blocks that it does not need to change.
 //! Even if an edit is interrupted, readers see either the old file or the new one.
 
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]

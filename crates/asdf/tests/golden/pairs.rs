@@ -9,7 +9,7 @@ use crate::runner::dtype;
 
 /// Checks that the nodes of two files are equal at every pointer, apart from the history and the
 /// library. Arrays are compared element by element, whether they are stored in blocks, in external
-/// files or in the tree. Aliases and `$ref` are followed.
+/// files or in the tree. Aliases are followed, but references (`$ref`) are not resolved.
 pub(crate) fn same_values(one: &Path, other: &Path) -> Result<(), String> {
     let open =
         |path: &Path| Asdf::open(path).map_err(|error| format!("{}: {error}", path.display()));

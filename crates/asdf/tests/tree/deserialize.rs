@@ -1,6 +1,6 @@
 //! Deserializing nodes to Rust types.
-#![allow(clippy::items_after_statements, reason = "a type stands beside its use")]
-#![allow(clippy::zero_sized_map_values, reason = "a set is a map of nothing")]
+#![allow(clippy::items_after_statements, reason = "types are declared next to their use")]
+#![allow(clippy::zero_sized_map_values, reason = "a set is deserialized as a map with `()` values")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -110,7 +110,7 @@ fn an_error_about_a_key_has_the_pointer_of_its_entry() {
 fn an_error_below_an_alias_has_the_pointer_of_the_anchored_node() {
     let text = "a: &a {name: x, pixels: [1, x]}\nb: *a\n";
     #[derive(Debug, Deserialize)]
-    #[allow(dead_code, reason = "it is never made")]
+    #[allow(dead_code, reason = "it is never constructed")]
     struct Root {
         b: Detector,
     }
@@ -270,7 +270,7 @@ fn deserializing_a_cyclic_node_is_an_error_unless_it_is_ignored() {
     let text = "a: &a {next: *a, x: 1}\n";
     assert_eq!(error::<Value>(text), ("/a: the node contains itself".to_owned(), 1, 7));
     #[derive(Debug, Deserialize)]
-    #[allow(dead_code, reason = "it is never made")]
+    #[allow(dead_code, reason = "it is never constructed")]
     enum Chain {
         Next(Box<Chain>),
     }

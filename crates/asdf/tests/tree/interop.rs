@@ -41,14 +41,14 @@ impl Case {
     }
 }
 
-/// An intended difference: its reason, and a test that recognises it by `PyYAML`'s message, our
-/// message, and the codes of our diagnostics.
+/// An intended difference: its reason, and a test that recognises it by the case, our result, and
+/// the codes of our diagnostics.
 struct Allowed {
     reason: &'static str,
     test: fn(&Case, Result<&Document, &str>, &[Code]) -> bool,
 }
 
-/// All allowed differences between the results.
+/// The allowed differences in which sources are rejected.
 const ALLOWED: &[Allowed] = &[
     Allowed {
         reason: "allowed: an unknown directive is a diagnostic",

@@ -84,7 +84,8 @@ pub(crate) fn document() -> impl Strategy<Value = String> {
     })
 }
 
-/// Writes the text of a tree after a `-` or `:` and, outside brackets, ends the line.
+/// Writes the text of a tree after an indicator such as `-` or `:`. Outside brackets, also ends the
+/// line.
 fn write(tree: &Tree, indent: usize, in_flow: bool, has_comments: bool, out: &mut String) {
     let end = if has_comments { " # comment\n" } else { "\n" };
     let pad = " ".repeat(indent);

@@ -1,4 +1,4 @@
-//! Random damage: repair must not lose anything that could be read before, unless it reports the
+//! Random damage: repair must not lose any array that could be read before, unless it reports the
 //! loss.
 //!
 //! `SCIBIN_DAMAGE_CASES` sets the number of cases per file, and `SCIBIN_DAMAGE_SEED` seeds the

@@ -111,7 +111,8 @@ fn interop_repaired_files_are_written_for_python() {
     fs::write(ours.join("repaired.json"), Json::from(files).to_string()).unwrap();
 }
 
-/// Returns long strings, and strings that other readers might take for another type.
+/// Returns long strings, and strings that other readers might take for another type or for YAML
+/// syntax.
 fn texts() -> Vec<String> {
     let mut texts: Vec<String> = ODD_TEXTS.iter().map(|text| (*text).to_owned()).collect();
     texts.push("long word ".repeat(50));

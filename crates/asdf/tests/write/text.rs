@@ -26,7 +26,8 @@ fn again(value: &Value) -> Value {
     Tree::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}")).root().clone()
 }
 
-/// Strings that other readers might take for another type.
+/// Strings that other readers might take for another type or for YAML syntax, and strings with
+/// unusual characters.
 pub(crate) const ODD_TEXTS: &[&str] = &[
     "yes",
     "No",
