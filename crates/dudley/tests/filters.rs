@@ -1,5 +1,5 @@
-//! Testing that every filter round-trips arrays, rejects unsupported arrays, and limits its work
-//! for damaged data.
+//! Testing filters: arrays are written and read back, unsupported arrays are rejected, and damaged
+//! data does not cause a panic.
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
 use dudley::filter::{FilterError, FilterRegistry, Reference};

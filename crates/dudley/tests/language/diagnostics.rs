@@ -1,4 +1,4 @@
-//! Testing the complete text of diagnostics, so that every change to a message is reviewed.
+//! Testing the complete text of some diagnostics, and the help and the fixes of others.
 
 use dudley::{ParseOptions, Source};
 use serde_json::json;

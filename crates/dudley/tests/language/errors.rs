@@ -1,4 +1,4 @@
-//! Testing layouts with errors, at least one for each code.
+//! Testing layouts with errors, at least one for each code up to E032.
 
 use dudley::diagnostic::{Code, Severity};
 use dudley::{Limits, ParseOptions};
@@ -6,7 +6,7 @@ use dudley::{Limits, ParseOptions};
 use crate::{codes, errors, parse};
 
 #[test]
-fn each_parse_error_has_its_own_code() {
+fn parse_errors_have_the_expected_codes() {
     for (text, code) in [
         ("a = i1 \0", "E001"),
         ("a = i1 ;", "E001"),
@@ -53,7 +53,7 @@ fn each_parse_error_has_its_own_code() {
 }
 
 #[test]
-fn each_semantic_error_has_its_own_code() {
+fn semantic_errors_have_the_expected_codes() {
     for (text, code) in [
         ("a = i1 a = i2", "E020"),
         ("a [i1] a = i2", "E020"),

@@ -1,5 +1,5 @@
-//! Testing that hostile layouts cause neither a panic nor unbounded recursion. If the work were not
-//! linear, some of these tests would never end.
+//! Testing that hostile layouts cause neither a panic nor unbounded recursion. If the work grew
+//! exponentially, some of these tests would never end.
 
 use std::fmt::Write as _;
 
@@ -79,7 +79,7 @@ fn types_of_the_maximum_nesting_depth_resolve_on_a_small_stack() {
     std::thread::Builder::new().stack_size(2 << 20).spawn(resolve).unwrap().join().unwrap();
 }
 
-/// Each path is very long, so thousands of copies would fill the memory.
+/// Each path is very long, so thousands of copies would need too much memory.
 #[test]
 fn long_names_of_dicts_are_not_copied_for_each_nested_item() {
     let name = "n".repeat(2_000);

@@ -1,4 +1,4 @@
-//! Testing warnings and notes, with a layout for each code.
+//! Testing warnings and notes.
 
 use dudley::diagnostic::{Code, Severity};
 use dudley::text::Encoding;
@@ -7,7 +7,7 @@ use dudley::{Layout, ParseOptions, Resolver};
 use crate::warnings;
 
 #[test]
-fn each_warning_and_note_has_its_code_and_becomes_an_error_if_denied() {
+fn warnings_and_notes_have_their_codes_and_become_errors_if_denied() {
     for (text, expected) in [
         ("..", "W001"),
         ("l [/ ..]", "W001"),

@@ -199,7 +199,7 @@ fn layout() -> impl Strategy<Value = String> {
 }
 
 /// Returns the rows of all items and members in a layout, and the end of the data. Returns `None`
-/// if an address cannot be computed, or if there are 1,000 or more rows.
+/// if the rows cannot be resolved, or if there are 1,000 or more rows.
 fn resolved(resolver: &Resolver<'_>) -> Option<(Vec<serde_json::Value>, Option<u64>)> {
     let table = resolver.table().ok()?;
     let mut rows = Vec::new();
@@ -258,7 +258,7 @@ proptest! {
         text in layout(),
         [n, m, p] in [0_i64..4, 0_i64..4, 0_i64..4],
     ) {
-        // Remove compressed data, because its size depends on the stream.
+        // Remove the filters, because the size of compressed data depends on the stream.
         let text = text.replace("-> gzip", "").replace("-> zfp(-1e-3, 'x')", "");
         let Ok(layout) = Layout::parse(&text) else { return Ok(()) };
         let value = |name: &str| match name {

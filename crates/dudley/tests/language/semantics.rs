@@ -6,7 +6,8 @@ use dudley::{ItemId, Layout, ParseOptions};
 
 use crate::parse;
 
-/// Returns the parameter to which the first dimension of an item is bound.
+/// Returns the parameter to which the first dimension of an item is bound or, if this dimension has
+/// no name, the parameter of the first binding of the item.
 fn bound(layout: &Layout, path: &str) -> String {
     let Found::Item(id, _) = layout.find(path).unwrap() else { panic!("{path} is not an item") };
     let data = layout.data_of(id).unwrap();

@@ -130,7 +130,7 @@ impl Grammar {
             out[at..all.start()].fill(Rc::clone(&scopes));
             at = all.end();
             let Some(rule) = rule else {
-                // The end of a rule has the scope of the rule, but not the scope of its content.
+                // The end of a rule has the scope of the rule.
                 let open = stack.pop().unwrap();
                 let outer = stack.last().map_or(top, |outer| &outer.scopes);
                 paint(out, &captures, &inside(outer, open.name), open.end_captures);

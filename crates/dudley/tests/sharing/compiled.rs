@@ -36,8 +36,8 @@ impl Random {
     }
 }
 
-/// Generates a layout with all kinds of declarations. If `is_plain` is set, it has no structs and
-/// no compressed data.
+/// Generates a layout with all kinds of declarations. If `is_plain` is set, no items are structs or
+/// compressed.
 fn layout(random: &mut Random, is_plain: bool) -> String {
     let mut text = random.of(&["", "< ", "> "]).to_owned();
     text.push_str(
@@ -144,8 +144,8 @@ fn compiled_random_layouts_have_the_same_addresses_as_their_text() {
             assert_eq!(location.array_type().0, &row.array_type().unwrap().0, "{text}");
         }
     }
-    // The items that are not found are structs, are compressed, or follow structs whose instances
-    // differ in size.
+    // Items are not found if they are structs or compressed, follow structs whose instances differ
+    // in size, or have no address.
     assert!(found > 3000, "{found} found, {missing} not");
 }
 

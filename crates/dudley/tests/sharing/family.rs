@@ -317,8 +317,7 @@ fn files_of_a_family_that_begin_with_the_same_bytes_may_have_different_addresses
     let read = || family.get("/x").unwrap().read::<u8>();
     assert_eq!(read().unwrap(), [3, 4, 3, 4, 3, 7, 5, 7, 3, 4]);
 
-    // A truncated file must not be treated like the previous file, which begins with the same
-    // bytes.
+    // A truncated file must not be treated like the previous file, which has the same counts.
     std::fs::write(&files[1], [&[3; 400][..], &[4; 4]].concat()).unwrap();
     let error = read().unwrap_err().to_string();
     assert!(error.contains("but the file ends at 404"), "{error}");

@@ -11,7 +11,7 @@ use dudley::{ErrorKind, File, Layout, OpenOptions, Order, ReadAt, Values};
 
 use super::{example_a, with_values};
 
-/// A target that fails after a certain number of writes.
+/// A target that fails after a certain number of operations.
 struct Failing {
     bytes: Vec<u8>,
     left: usize,
