@@ -1,5 +1,5 @@
-//! Tests that each code is reported, and that it has the right severity in each of the three
-//! profiles.
+//! Tests that each code that parsing can find is reported, and that it has the right severity in
+//! each of the three profiles.
 
 use flux_archive::diagnostic::{Code, Diagnostic, Severity};
 use flux_archive::{Archive, Content, OpenOptions, Profile};
@@ -77,7 +77,7 @@ fn r103_is_reported_if_a_path_is_missing_or_not_a_string() {
 }
 
 #[test]
-fn r104_is_reported_if_a_mode_is_missing_or_not_a_32_bit_integer() {
+fn r104_is_reported_if_a_mode_is_missing_or_not_an_unsigned_32_bit_integer() {
     check(r#"[{"path":"f","size":0}]"#, Code::ModeType, "/0", ALWAYS);
     for mode in ["\"0644\"", "33188.0", "null", "true", "-1", "4294967296", "3.3188e4"] {
         let document = format!(r#"[{{"path":"f","mode":{mode},"size":0}}]"#);

@@ -149,7 +149,7 @@ fn long_and_deep_paths_are_checked_to_their_end() {
         let above = path.trim_end_matches("/f");
         assert_contained(&archive(&[link(above, "@/esc"), file(&path)]), |_| {});
     }
-    // A path that is too long for a system call is opened component by component.
+    // A very long path can be extracted, because paths are opened component by component.
     let sandbox = Sandbox::new();
     let json = archive(&[file(&format!("{}f", "component/".repeat(300)))]);
     let archive = Archive::parse(json.as_bytes(), Profile::Flux).unwrap();
@@ -285,7 +285,8 @@ fn failed_entries_leave_no_files_and_do_not_stop_the_extraction() {
     assert_eq!(paths, ["a", "d", "z"]);
 }
 
-/// Runs the tests of this program again as an ordinary user, if the current user is root.
+/// Runs the tests in `escape`, `extract` and `round_trip` again as an ordinary user, if the current
+/// user is root.
 #[test]
 fn extraction_tests_pass_as_an_ordinary_user() {
     if !rustix::process::geteuid().is_root() {

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::support::{Node, Sandbox, Umask, tree};
 
 /// The extractions in which this crate differs from the C code. Each consists of the name of the
-/// case, our result, and the fault of the C code.
+/// case, our result, and the reason, which is usually a fault of the C code.
 const DIVERGE: &[(&str, &str, &str)] = &[
     ("type-size--5", "rejected", "silent size: an empty file and status 0"),
     (
@@ -24,20 +24,20 @@ const DIVERGE: &[(&str, &str, &str)] = &[
         "rejected: above the limit",
         "silent size: an empty file and status 0",
     ),
-    ("path-inner-dotdot", "rejected", ".. is never taken"),
+    ("path-inner-dotdot", "rejected", "`..` is not allowed in a path"),
     (
         "dir-depth-first-0700",
         "the directory gets its mode, 0700",
         "directory mode: lost where children come first",
     ),
     ("dir-over-file-n", "rejected, the file is kept", "silent skip: status 0"),
-    ("dir-over-file", "rejected, the file is kept", "a directory never takes the place of a file"),
+    ("dir-over-file", "rejected, the file is kept", "a directory does not replace a file"),
     ("file-over-dir", "rejected, the directory is kept", "a directory is never removed"),
     ("existing-file-empty-entry-n", "rejected, the file is kept", "silent skip: status 0"),
     (
         "symlink-over-file-n",
         "rejected, the file is kept with its mode",
-        "chmod of what was skipped, status 0",
+        "the mode of a skipped file is changed; status 0",
     ),
     (
         "symlink-then-through-n",
@@ -48,7 +48,7 @@ const DIVERGE: &[(&str, &str, &str)] = &[
     (
         "symlink-dir-chmod-n",
         "rejected, nothing is written",
-        "a link and a directory of one path; silent skip: status 0",
+        "a link and a directory have the same path; silent skip: status 0",
     ),
     ("symlink-then-through-ns", "rejected, nothing is written", "found before anything is written"),
     (
@@ -264,7 +264,7 @@ const FAULTS: &[(&str, &[&str], &str)] = &[
     ),
     ("modes of directories are lost", &["dir-depth-first-0700"], ""),
     (
-        "what exists is fatal for entries with data only; what is skipped is chmodded",
+        "existing files are errors only for entries with data; modes of skipped files are changed",
         &[
             "dir-over-file-n",
             "existing-file-empty-entry-n",
@@ -290,7 +290,7 @@ const FAULTS: &[(&str, &[&str], &str)] = &[
         &[],
         "cli: list_prints_json_and_raw_entries, create_applies_its_options_to_the_archive_and_rejects_invalid_values",
     ),
-    ("messages are cut at 160 bytes", &[], "cli: long_messages_are_not_truncated"),
+    ("messages are truncated to 160 bytes", &[], "cli: long_messages_are_not_truncated"),
 ];
 
 #[test]

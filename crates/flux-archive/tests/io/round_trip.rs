@@ -26,7 +26,7 @@ fn extract(json: &[u8], store: &dyn BlobStore, target: &Path) {
     assert!(report.failures.is_empty(), "{:?}", report.failures);
 }
 
-/// The content of a file in a random tree.
+/// A file, link or directory in a random tree.
 #[derive(Clone, Debug)]
 enum Data {
     Bytes(Vec<u8>),
@@ -292,8 +292,8 @@ fn a_file_that_changes_while_being_read_is_reported_and_the_archive_is_valid() {
 fn text_that_changes_while_being_streamed_is_reported_and_the_archive_is_valid() {
     const SIZE: usize = 3 << 20;
     let text = "a line é\n".repeat(SIZE / 10);
-    // While the file is being written, overwrite it with bytes that are not text, with shorter
-    // text, or with longer text.
+    // While the file is being read, overwrite part of it with bytes that are not text, truncate it,
+    // or append to it.
     let meddle: [(&[u8], u64, Option<u64>); 3] = [
         (b"\xff\0\xc3", 2 << 20, None),
         (b"", 0, Some((2 << 20) + 8)),
