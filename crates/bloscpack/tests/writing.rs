@@ -64,7 +64,7 @@ prop_compose! {
     }
 }
 
-/// Reads the data of a file, which must have no diagnostics.
+/// Reads the data of a file in strict mode. The file must pass verification.
 fn read(file: Vec<u8>) -> Vec<u8> {
     let strict = bloscpack::OpenOptions::new().strictness(Strictness::Strict);
     let reader = strict.from_bytes(file).unwrap();

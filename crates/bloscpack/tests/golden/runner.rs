@@ -1,6 +1,7 @@
 //! Running cases, each of which consists of a file and the expected results. The file is read in
 //! lenient and strict mode, verified and recovered, and all results are compared. The README of
-//! `testdata` describes the fields of a case. Absent fields are not compared.
+//! `testdata` describes the fields of a case. Absent fields other than `unpack`, `strict` and
+//! `verify` are not compared.
 
 use std::io::Cursor;
 use std::path::Path;

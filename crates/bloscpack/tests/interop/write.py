@@ -1,5 +1,6 @@
-"""Writes, with the Python reference, files of random content for every option that it has, and what
-reading them must give: `write.py DIRECTORY`. The Rust test `interop` of `golden` reads them."""
+"""Writes files of random content with the Python reference, using its various options, and records
+the results expected when the files are read: `write.py DIRECTORY`. The Rust test
+`files_of_the_python_reference_are_read_as_recorded` of `golden` reads them."""
 
 import hashlib
 import io
@@ -22,7 +23,7 @@ CASES = []
 
 
 def content(kind, size):
-    """Bytes of which compressors make something else each."""
+    """Returns `size` bytes of a kind of data. The kinds differ in how well they are compressed."""
     count = size // 8 + 1
     match kind:
         case "smooth":
@@ -56,7 +57,7 @@ def pick(values):
 
 
 def files(directory):
-    """Every codec, shuffle and level, the other options at random."""
+    """Writes files with every codec, shuffle and level. The other options are random."""
     for cname, shuffle, clevel in itertools.product(blosc.compressor_list(), (0, 1, 2), range(10)):
         name = f"file_{cname}_{shuffle}_{clevel}"
         typesize = pick([1, 2, 3, 4, 7, 8, 12, 16, 17, 31, 64, 255])

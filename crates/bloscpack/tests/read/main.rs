@@ -8,7 +8,7 @@ mod sources;
 
 use bloscpack::{ChunkSize, Compressor, WriteOptions, pack_to_vec};
 
-/// Returns compressible data without repetition.
+/// Returns compressible data that differs from chunk to chunk.
 fn data(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at / 7).to_le_bytes()[usize::from(at % 5 == 0)]).collect()
 }
