@@ -397,7 +397,7 @@ fn relative_names_of_external_files_are_adapted_to_the_folder_of_the_copy() {
     assert!(stderr(&output).contains("expected relocate or keep"), "{}", stderr(&output));
 }
 
-/// Returns a tree with scalars of every style and tag, in block and in flow style.
+/// Returns a tree with scalars of every style and with several tags, in block and in flow style.
 fn scalars() -> String {
     let texts = [
         "5",

@@ -139,8 +139,8 @@ fn invalid_values_cause_status_1_and_invalid_usage_causes_status_2() {
     }
 }
 
-/// The expected messages were printed by release 0.16.0 of the original program on Python 3.11,
-/// without snappy.
+/// Apart from `snappy` in the list of codecs, the expected messages were printed by release 0.16.0
+/// of the original program on Python 3.11.
 #[test]
 fn invalid_usage_is_reported_in_the_words_of_the_original_program() {
     let folder = folder();

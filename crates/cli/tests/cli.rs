@@ -55,7 +55,7 @@ fn info_continues_after_a_file_that_fails() {
 }
 
 #[test]
-fn info_json_prints_one_object_per_file() {
+fn info_json_prints_the_format_the_standard_and_the_blocks() {
     let output = on(&["info", "--json"], "science", &[]);
     let value = json_of(&output);
     assert_eq!(value["format"], "asdf");

@@ -29,8 +29,8 @@ fn start(folder: &Folder, command: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
 }
 
-/// Runs a command several times and kills it at different moments. Calls `look` before each run and
-/// after the last.
+/// Runs a command once to measure how long it takes, and then runs it several times and kills it at
+/// different moments. Calls `look` before each of the killed runs and after the last.
 fn kill(folder: &Folder, command: &[&str], mut look: impl FnMut()) {
     let begin = Instant::now();
     assert!(start(folder, command).wait().expect("the program").success(), "{command:?}");
@@ -125,7 +125,7 @@ fn killing_explode_while_it_replaces_a_file_leaves_the_old_or_the_new_file() {
 }
 
 #[test]
-fn explode_keeps_the_old_files_if_the_disk_is_full() {
+fn explode_keeps_the_old_files_if_writing_fails() {
     let folder = folder();
     folder.done(&["asdf", "explode", "b.asdf", "-qo", "out.asdf"]);
     let content =

@@ -31,7 +31,10 @@ fn compare(folder: &Folder, what: &str, command: impl Fn(&str) -> Vec<String>) {
         let command = command(name);
         peak_of(folder, &command.iter().map(String::as_str).collect::<Vec<_>>())
     });
-    assert!(large < small + EXTRA, "{what}: {large} KiB, {small} KiB without data");
+    assert!(
+        large < small + EXTRA,
+        "{what}: {large} KiB for the large file, {small} KiB for the small file"
+    );
 }
 
 fn words(text: &str) -> Vec<String> {

@@ -23,7 +23,7 @@ fn numbers(count: u32) -> Vec<u8> {
     (0..count).flat_map(|n| (f64::from(n) * 0.5).to_le_bytes()).collect()
 }
 
-/// Returns text that zlib can hardly compress.
+/// Returns pseudorandom letters, which zlib cannot compress well.
 fn noise(len: u32) -> String {
     let letter =
         |n: u32| char::from(b'a' + (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0] % 26);

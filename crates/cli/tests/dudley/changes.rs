@@ -170,7 +170,7 @@ fn a_leftover_journal_is_not_applied_to_a_file_that_was_replaced() {
     assert_eq!(get(), "5 6 7 8\n");
     assert!(!folder.path("run.bdud.undo-journal").exists());
     // Replace the file as `mv` and `cp` do, with a file that differs only in the bytes that the
-    // killed change has overwritten.
+    // killed change was to overwrite.
     new("other.bdud", "new.npy");
     for by_rename in [true, false] {
         kill();

@@ -273,7 +273,7 @@ fn lint_prints_many_diagnostics_in_bounded_memory() {
     let members = r#","x":0"#.repeat(9000);
     let entry = format!(r#"{{"path":"d","mode":16877{members}}}"#);
     folder.write("a.json", format!("[{entry}{}]", format!(",{entry}").repeat(30)));
-    // The 270,000 diagnostics would exceed the memory limit if they were kept as JSON values.
+    // The 279,000 diagnostics would exceed the memory limit if they were kept as JSON values.
     let command =
         format!("ulimit -v 262144; exec {} flux lint --json a.json", env!("CARGO_BIN_EXE_scibin"));
     let output = std::process::Command::new("sh")

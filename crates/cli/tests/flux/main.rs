@@ -27,7 +27,7 @@ fn set_mode(folder: &Folder, name: &str, mode: u32) {
     fs::set_permissions(folder.path(name), fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Returns a folder with a tree `src` that contains every type of file.
+/// Returns a folder with a tree `src` that contains every type of file that an archive can contain.
 fn source() -> Folder {
     let folder = Folder::new();
     fs::create_dir_all(folder.path("src/d/empty")).unwrap();

@@ -4,8 +4,7 @@
 use crate::files;
 use crate::program::{Folder, status, stderr, stdout};
 
-/// The commands that read a file, by the extension of the file. `%` is replaced with the name of a
-/// file that is bad or missing.
+/// The commands that read a file, by the extension of the file. `%` is replaced with the file name.
 const COMMANDS: &[(&str, &[&str])] = &[
     (
         "asdf",
