@@ -8,7 +8,8 @@ binio::error_type! {
     /// The reason why a layout cannot be parsed or resolved, why an item cannot be found, or why a file cannot
     /// be read or written.
     ///
-    /// For errors in a layout, `Display` prints several lines with excerpts of the text.
+    /// For errors in a layout, `Display` prints several lines with excerpts of the text, or one line for each
+    /// diagnostic without the feature `render`.
     pub struct Error(ErrorKind);
 }
 
@@ -111,7 +112,7 @@ pub enum ErrorKind {
     },
     /// Data does not match the layout used to read or write it.
     Mismatch {
-        /// The path of the data.
+        /// The path of the data or of the file.
         path: String,
         /// A message that says what was found and what was expected.
         message: String,
@@ -147,12 +148,12 @@ pub enum ErrorKind {
         path: String,
         /// The name of the filter.
         filter: String,
-        /// The address of the 8-byte count that precedes the compressed bytes.
+        /// The address of the 8-byte count that precedes the compressed bytes, or 0 if it is not known yet.
         address: u64,
         /// A description of the error.
         message: String,
     },
-    /// A reference is not valid.
+    /// A reference cannot be resolved or stored.
     Reference {
         /// The path of the array that contains the reference.
         path: String,
@@ -161,12 +162,11 @@ pub enum ErrorKind {
         /// A description of the error.
         message: String,
     },
-    /// A layout is not a template, because its summary alone does not determine every address.
+    /// A layout is not a template, that is, its summary alone does not determine every address.
     NotTemplate {
-        /// The path of the first item or parameter whose address or size the summary does not
-        /// determine.
+        /// The path of the first item or parameter that prevents the layout from being a template.
         path: String,
-        /// The reason why the summary does not determine the address or size.
+        /// The reason why the layout is not a template.
         reason: &'static str,
     },
     /// A layout has explicit addresses, so its data cannot be read in order.
@@ -184,7 +184,8 @@ pub enum ErrorKind {
         /// The pattern that leads out of the folder.
         pattern: String,
     },
-    /// A file is not a compiled layout, or is a damaged compiled layout.
+    /// A file is not a compiled layout, a compiled layout is damaged, or a layout to be compiled was parsed
+    /// from another text.
     Compiled {
         /// A description of the error.
         message: String,

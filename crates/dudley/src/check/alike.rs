@@ -1,5 +1,5 @@
-//! Storing equal shapes, and equal declarations of arrays, only once. This keeps the arenas small,
-//! because most arrays in large layouts are declared alike.
+//! Sharing equal shapes, and equal declarations of arrays. This keeps the arenas small, because most arrays
+//! in large layouts are declared alike.
 
 use crate::layout::names::index;
 use crate::layout::{Binding, Data, DataId, Datatype, Dim, Run};

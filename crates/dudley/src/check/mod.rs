@@ -1,8 +1,7 @@
 //! Checking a syntax tree and building the layout that it declares.
 //!
-//! Checking is a single walk in source order, so a name cannot be used before it is declared. A
-//! declaration with an error is discarded, but its name is remembered, so that using the name does
-//! not cause another error.
+//! Checking is a single walk in source order, so a name cannot be used before it is declared. If a
+//! declaration has an error, its name is remembered, so that using the name does not cause another error.
 
 mod alike;
 mod bind;
@@ -81,7 +80,7 @@ struct Checker<'a> {
     bound: Bound,
     alike: Alike,
     primitives: Primitives,
-    /// The names of declarations that were discarded because of an error.
+    /// The names of declarations with errors, for which no further errors are reported.
     broken: HashSet<NameId>,
 }
 

@@ -68,16 +68,16 @@ impl Checker<'_> {
         self.report.warn(Code::DoubleSlash, || {
             let span = Span::new(second.start - 1, second.end);
             let message =
-                "`//` does not begin a comment: it returns to the root, and the items after it are declared there";
+                "`//` does not begin a comment: it returns to the top level, and the items after it are declared there";
             Diagnostic::new(Code::DoubleSlash, span, message)
-                .help("a comment begins with `#`; a single `/` is enough to return to the root")
+                .help("a comment begins with `#`; a single `/` is enough to return to the top level")
         });
     }
 
-    /// Reports a layout that seems to be written in the 2026 version of the language, in which
-    /// `N = i4` is a parameter and `x : i4` is data. This is assumed if there are stored parameters
-    /// but no shape uses any of them, and if the name of a scalar integer begins with a capital and
-    /// has no lower-case letters.
+    /// Reports a layout that seems to be written in the 2026 version of the language, in which `N = i4` is a
+    /// parameter and `x : i4` is data. This is assumed if there are stored parameters outside the summary but
+    /// no shape uses any of them, and if the name of a scalar integer begins with a capital and has no
+    /// lower-case letters.
     fn find_swapped_dialect(&mut self) {
         let layout = &self.layout;
         let begin = layout.summary.map_or(0, |summary| summary.declarations);

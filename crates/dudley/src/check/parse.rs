@@ -32,8 +32,9 @@ impl Source {
     /// # Errors
     ///
     /// Fails with [`Layout`](crate::ErrorKind::Layout) with the code
-    /// [`IllegalCharacter`](Code::IllegalCharacter) if the first byte is 8d, as in a native binary
-    /// file, and with the code [`BeyondLimit`](Code::BeyondLimit) if the layout has 2 GiB or more.
+    /// [`IllegalCharacter`](Code::IllegalCharacter) if the first byte is 8d, as in a native binary file, and
+    /// with the code [`BeyondLimit`](Code::BeyondLimit) if the layout has 2 GiB or more, or 4 GiB or more
+    /// after decoding to UTF-8.
     pub fn decode<'b>(bytes: impl Into<Cow<'b, [u8]>>) -> Result<Self, Error> {
         Self::decode_as(None, bytes.into())
     }
@@ -127,7 +128,7 @@ impl ParseOptions {
     ///
     /// # Errors
     ///
-    /// Same as [`Layout::parse`].
+    /// Fails with [`Layout`](crate::ErrorKind::Layout) if the layout has errors, like [`Layout::parse`].
     pub fn parse_source(&self, source: impl Into<Arc<Source>>) -> Result<Layout, Error> {
         Ok(check(&source.into(), self)?)
     }

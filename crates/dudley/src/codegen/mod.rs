@@ -59,13 +59,13 @@ pub enum Language {
 }
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
-    /// Generates code with functions `offset_NAME` and `nbytes_NAME` for each stored item and
-    /// parameter, and for each member of a struct. In an array of structs, the functions
-    /// describe the member in the first instance. `NAME` is the path without its first `/`, without
-    /// `]` and without double quotes. All other characters except ASCII letters and digits become
-    /// `_`. All functions have the same arguments: the stored parameters of dicts, by name, in
-    /// order of declaration. Addresses and sizes that depend on the stream, such as the size of a
-    /// compressed array, have no functions.
+    /// Generates code with functions `offset_NAME` and `nbytes_NAME` for each stored item and parameter, and
+    /// for each member of a struct. In an array of structs, the functions describe the member in the first
+    /// instance. `NAME` is the path without its first `/`, without `]` and without double quotes, and without
+    /// the `.` after the root item `""`. All other characters except ASCII letters and digits become `_`. If
+    /// a name is already in use, a number is appended to it. All functions have the same arguments: the
+    /// stored parameters of dicts, by name, in order of declaration. Addresses and sizes that depend on the
+    /// stream, such as the size of a compressed array, have no functions.
     ///
     /// The code follows the rules of this resolver, for example for alignment and the origin of addresses. The
     /// values and the stream of the resolver are ignored.
@@ -96,9 +96,9 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     ///
     /// # Errors
     ///
-    /// Fails with [`Overflow`](crate::diagnostic::Code::Overflow) if an address is too large regardless of the
-    /// values, and with [`BeyondLimit`](Code::BeyondLimit) for layouts that are too costly, for example because
-    /// structs have more than 100,000 members in total.
+    /// Fails with [`Overflow`](crate::diagnostic::Code::Overflow) if an address or size contains a constant
+    /// above 2^63-1, and with [`BeyondLimit`](Code::BeyondLimit) for layouts that are too costly, for example
+    /// because structs have more than 100,000 members in total.
     pub fn code(&self, language: Language) -> Result<String, Error> {
         let layout: &Layout = &self.layout;
         let declarations = layout.declarations();

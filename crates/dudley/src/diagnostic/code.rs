@@ -8,7 +8,7 @@ binio::codes! {
         IllegalCharacter = "E001": Error;
         /// a quoted name without its closing quote
         UnterminatedQuote = "E002": Error;
-        /// a number with invalid characters
+        /// a malformed number
         MalformedNumber = "E003": Error;
         /// an integer above 2^63-1
         IntegerOverflow = "E004": Error;
@@ -28,7 +28,7 @@ binio::codes! {
         ExpectedDatatype = "E014": Error;
         /// expected the name of a filter
         ExpectedFilterName = "E015": Error;
-        /// expected a number or a quoted string as a filter argument
+        /// an invalid filter argument
         BadFilterArgument = "E016": Error;
         /// a suffix followed by a number
         BinarySuffix = "E017": Error;
@@ -58,7 +58,7 @@ binio::codes! {
         UndefinedType = "E031": Error;
         /// a parameter that is not in scope
         ParamNotInScope = "E032": Error;
-        /// a size or address above 2^63-1
+        /// a size, address or value that is too large
         Overflow = "E040": Error;
         /// the value of a parameter is below -1
         ParamTooSmall = "E041": Error;
@@ -82,7 +82,7 @@ binio::codes! {
         NotUtf8 = "L-not-utf8": Note;
         /// a decimal number with leading zeros
         LeadingZeros = "L-leading-zeros": Note;
-        /// a documentation comment that looks like a ruler
+        /// a documentation comment whose text begins with `#`
         HashRun = "L-hash-run": Note;
         /// documentation that looks as if it belonged to the next item, but documents the preceding one
         DocBeforeItem = "L-doc-before-item": Note;

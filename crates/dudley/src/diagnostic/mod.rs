@@ -90,7 +90,7 @@ impl serde::Serialize for Diagnostics {
     }
 }
 
-/// Shows only the messages, without excerpts.
+/// Shows each diagnostic on one line, without excerpts.
 impl fmt::Debug for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.list.iter().map(ToString::to_string)).finish()

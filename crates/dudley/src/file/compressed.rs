@@ -86,8 +86,9 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Same as [`get`](Self::get). Also fails with [`NotData`](ErrorKind::NotData) if the array is not
-    /// compressed.
+    /// Same as [`get`](Self::get), except for [`Filter`](ErrorKind::Filter) and
+    /// [`PastEnd`](ErrorKind::PastEnd). Also fails with [`NotData`](ErrorKind::NotData) if the array is not
+    /// compressed, or if its address is not known.
     pub fn raw_bytes(&self, path: &str) -> Result<Bytes, Error> {
         let (row, inside) = self.find(path)?;
         let inputs = self.inputs();

@@ -185,9 +185,9 @@ impl File {
         }
     }
 
-    /// Returns the member or parameter of a struct that contains the byte, and appends its name to
-    /// `path`. If the byte belongs to no member or parameter, returns the final explanation
-    /// instead.
+    /// Returns the member or parameter of a struct that contains the byte, and appends its name to `path`. If
+    /// `stored` is not a struct, or if the byte belongs to no member or parameter, returns the final
+    /// explanation instead.
     fn inwards(
         &self,
         inner: &mut Inner<'_>,

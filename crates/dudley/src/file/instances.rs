@@ -50,9 +50,9 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Also fails
-    /// with [`NotStrided`](ErrorKind::NotStrided) if the path does not lead to an uncompressed
-    /// struct, or if the address or shape of the struct is unknown.
+    /// Same as [`locate`](Self::locate), but does not fail for instances of different sizes. Also fails with
+    /// [`NotStrided`](ErrorKind::NotStrided) if the path does not lead to an uncompressed struct, or if the
+    /// address or shape of the struct is unknown.
     pub fn instances(&self, path: &str) -> Result<Instances<'_>, Error> {
         let (row, inside) = self.find(path)?;
         let inputs = self.inputs();
@@ -96,9 +96,9 @@ impl<'f> Instances<'f> {
     ///
     /// # Errors
     ///
-    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if there is no instance with this index or
-    /// its size is unknown, and with [`Layout`](ErrorKind::Layout) if the file is too short for a
-    /// parameter of this or an earlier instance.
+    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if there is no instance with this index or its size
+    /// is unknown, with [`Layout`](ErrorKind::Layout) if the file is too short for a parameter of this or an
+    /// earlier instance, and with [`Read`](ErrorKind::Read) if the file cannot be read.
     pub fn get(&self, index: u64) -> Result<Instance<'f>, Error> {
         let path = format!("{}[{index}]", self.path);
         if index >= self.count {

@@ -3,7 +3,7 @@
 //! | Dudley | numpy |
 //! |---|---|
 //! | `U1`, `U2`: text in UTF-8, UTF-16 | `U`: 4-byte characters |
-//! | `c4`: complex numbers of two `f2` | `c8` |
+//! | `c4`: complex numbers made of two `f2` | `c8` |
 
 use binio::array::half::f16;
 use binio::array::{

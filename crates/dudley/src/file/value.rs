@@ -38,7 +38,7 @@ use crate::signature::Signature;
 pub type Array = array::Array<FileBytes>;
 
 /// An open file, native or not, and the layout that describes it. Opening reads the parameters and finds the
-/// addresses. Arrays are read on request.
+/// addresses, unless the layout is compiled. Arrays are read on request.
 ///
 /// ```
 /// use dudley::File;
@@ -281,10 +281,11 @@ impl File {
     /// ends before the array does, and with [`Filter`](ErrorKind::Filter) if the array is compressed and cannot
     /// be decoded.
     ///
-    /// Fails with the error in [`stopped`](Self::stopped) if the address of the item could not be
-    /// found. Fails with [`Layout`](ErrorKind::Layout) if the file ends before a parameter that is
-    /// stored in a struct, and with [`Read`](ErrorKind::Read) if the file cannot be read. With a
-    /// compiled layout, also fails in the same cases as [`CompiledLayout::locate`].
+    /// Fails with the error in [`stopped`](Self::stopped) if the address of the item could not be found.
+    /// Fails with [`Layout`](ErrorKind::Layout) if the file ends before a parameter that is stored in a
+    /// struct, and with [`Read`](ErrorKind::Read) if the file cannot be read, or if the array has more than
+    /// 64 dimensions. With a compiled layout, also fails with [`Compiled`](ErrorKind::Compiled) if the
+    /// compiled layout is damaged.
     pub fn get(&self, path: &str) -> Result<Array, Error> {
         if let Some(location) = self.locate_compiled(path)? {
             return self.array(location, path);
@@ -316,7 +317,7 @@ impl File {
         self.location(&mut inner, stored, row, path)
     }
 
-    /// Returns the location of a stored value. If the value is a struct whose only member is
+    /// Returns the location of a stored value. If the value is a struct of varying size whose only member is
     /// unnamed, such as counted text, returns the location of that member.
     fn location(
         &self,
@@ -425,8 +426,8 @@ impl File {
         inner.follow(&self.table().entry(row), row.address(), inside, path)
     }
 
-    /// Returns a stored value as an array. If the value is a struct whose only member is unnamed,
-    /// such as counted text, returns that member.
+    /// Returns a stored value as an array. If the value is a struct of varying size whose only member is
+    /// unnamed, such as counted text, returns that member.
     pub(super) fn to_array(
         &self,
         inner: &mut Inner<'_>,

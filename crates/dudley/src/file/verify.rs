@@ -111,9 +111,10 @@ impl VerifyReport {
 }
 
 /// Checks a file, which is either the text of a layout or a native file. In a native file, checks the
-/// signature, the appended layout and the addresses of the data. Data beyond the end of a native file is an
-/// error, unless [silenced](ParseOptions::silence). Bytes that belong to no item are reported as notes, unless
-/// they may be padding for alignment. If no layout is appended to a native file, only its signature is checked.
+/// signature, the appended layout and the addresses of the data. Data that extends into the appended layout
+/// or beyond the end of the file is an error, unless [silenced](ParseOptions::silence). Bytes that belong to
+/// no item are reported as notes, unless they may be padding for alignment. If no layout is appended to a
+/// native file, only its signature is checked.
 ///
 /// ```
 /// use dudley::file::{VerifyOptions, verify};

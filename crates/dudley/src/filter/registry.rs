@@ -199,8 +199,8 @@ impl FilterRegistry {
         self.references.iter().find(|filter| filter.name() == name).map(AsRef::as_ref)
     }
 
-    /// Decodes an array. Fails if no filter has this name, if the filter does not support the
-    /// array, or if the result does not have exactly the declared size.
+    /// Decodes an array. Fails if no filter has this name, if the filter does not support the array, if the
+    /// stored bytes are damaged, or if the result does not have exactly the declared size.
     pub(crate) fn decode(
         &self,
         name: &str,
@@ -215,8 +215,8 @@ impl FilterRegistry {
         out.finish()
     }
 
-    /// Encodes the elements of an array. Fails if no filter has this name, or if the filter does
-    /// not support the array.
+    /// Encodes the elements of an array. Fails if no filter has this name, or if the filter rejects the array
+    /// or its elements.
     #[cfg(feature = "write")]
     pub(crate) fn encode(
         &self,

@@ -21,11 +21,10 @@ const MAX_DEPTH: u32 = 100;
 /// struct is used, so the length may double with each level of nesting.
 const MAX_TEXT: usize = 1 << 24;
 
-/// Converts plain C structs to a layout. Each struct becomes a named type, and each variable at
-/// file scope becomes an item. Types have the same sizes as on 64-bit Unix, where `long` has 8
-/// bytes. A comment on the line of a member or variable becomes its documentation. Numbers defined
-/// by `#define` can be used as lengths. `#pragma pack` is an error, and other preprocessor
-/// directives are skipped.
+/// Converts plain C structs to a layout. Each struct with a name becomes a named type, and each variable at
+/// file scope becomes an item. Types have the same sizes as on 64-bit Unix, where `long` has 8 bytes. A
+/// comment on the line of a member or variable becomes its documentation. Numbers defined by `#define` can be
+/// used as lengths. `#pragma pack` is an error, and other preprocessor directives are skipped.
 ///
 /// ```
 /// let layout = dudley::import::from_c("
@@ -51,8 +50,9 @@ const MAX_TEXT: usize = 1 << 24;
 /// # Errors
 ///
 /// Fails with [`Foreign`](ErrorKind::Foreign) for declarations that have no meaning in a file, such as
-/// pointers, for declarations other than plain structs and variables, such as unions, bit-fields and functions,
-/// and for syntax errors.
+/// pointers, for declarations other than plain structs and variables, such as unions, bit-fields and
+/// functions, and for syntax errors. Fails with [`Layout`](ErrorKind::Layout) if an array has more than 255
+/// dimensions.
 pub fn from_c(text: &str) -> Result<String, Error> {
     let mut parser = Parser { tokens: Tokens::of(text)?, ..Parser::default() };
     while parser.peek().is_some() {

@@ -74,8 +74,9 @@ const TEXT: &str = "S1";
 ///
 /// # Errors
 ///
-/// Fails with [`Import`](crate::ErrorKind::Import) if the header is damaged, and with
-/// [`Read`](crate::ErrorKind::Read) if the file cannot be read.
+/// Fails with [`Import`](crate::ErrorKind::Import) if the header is damaged, with
+/// [`Read`](crate::ErrorKind::Read) if the file cannot be read, and with [`Layout`](crate::ErrorKind::Layout)
+/// if a dimension is too large for a layout.
 pub fn from_netcdf(file: &dyn ReadAt) -> Result<Imported, Error> {
     let header = Header::read(file)?;
     let mut out = Out { text: ">\n".to_owned(), errors: Vec::new(), len: file.len() };

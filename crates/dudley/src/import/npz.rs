@@ -27,8 +27,9 @@ const FORMAT: &str = "zip";
 ///
 /// # Errors
 ///
-/// Fails with [`Import`](crate::ErrorKind::Import) if the archive is damaged, and with
-/// [`Read`](crate::ErrorKind::Read) if the archive cannot be read.
+/// Fails with [`Import`](crate::ErrorKind::Import) if the archive is damaged, with
+/// [`Read`](crate::ErrorKind::Read) if the archive cannot be read, and with
+/// [`Layout`](crate::ErrorKind::Layout) if a dimension or size in the archive is too large for a layout.
 pub fn from_npz(file: &dyn ReadAt) -> Result<Imported, Error> {
     let mut members = members(file)?;
     // Reject overlapping members, so that a hostile archive cannot make many members share the same
@@ -108,7 +109,7 @@ impl Member {
             CompressionMethod::STORE => {}
             CompressionMethod::DEFLATE => {
                 return Err(
-                    "it is deflated, but a layout can describe only uncompressed data: write the \
+                    "it is deflated, but a layout can describe only uncompressed members: write the \
                             file with numpy.savez instead of numpy.savez_compressed"
                         .to_owned(),
                 );

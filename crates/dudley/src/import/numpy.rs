@@ -27,7 +27,7 @@ use crate::text::{format, quote};
 ///
 /// # Errors
 ///
-/// Fails with [`Layout`](crate::ErrorKind::Layout) if an item size or offset is too large for a layout.
+/// Fails with [`Layout`](crate::ErrorKind::Layout) if a dimension, size or offset is too large for a layout.
 pub fn from_numpy(name: &str, datatype: &Datatype, shape: &[u64]) -> Result<String, Error> {
     let mut text = String::new();
     Described::of(datatype).declare(&mut text, name, shape, "", None);

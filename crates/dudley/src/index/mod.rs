@@ -240,7 +240,7 @@ impl CompiledLayout {
     ///
     /// # Errors
     ///
-    /// Same as [`text`](Self::text) and [`ParseOptions::parse_source`].
+    /// Same as [`text`](Self::text) and [`ParseOptions::parse`].
     pub fn parse(&self, options: &ParseOptions) -> Result<Layout, Error> {
         let text = self.text()?;
         let source = match &self.name {
@@ -265,15 +265,16 @@ impl CompiledLayout {
     ///
     /// # Errors
     ///
-    /// Fails with [`NeedsStream`](ErrorKind::NeedsStream) if the location depends on the stream,
-    /// but no stream is given. Fails with [`NotCompiled`](ErrorKind::NotCompiled) if nothing exists
-    /// at the path, if the path is not spelt as in [`Layout::path`](crate::Layout::path), or if
-    /// only the text of the layout describes the item. This is the case for structs, members,
-    /// instances and compressed arrays, and for items after a struct whose instances differ in
-    /// size. Also fails with `NotCompiled` if the address cannot be computed; looking up the item
-    /// in the text then fails with the reason. Fails with [`Compiled`](ErrorKind::Compiled) if a
-    /// part of the compiled layout does not match its checksum or is not valid, and with
-    /// [`Read`](ErrorKind::Read) if the stream or the compiled layout cannot be read.
+    /// Fails with [`NeedsStream`](ErrorKind::NeedsStream) if the location depends on the stream, but no
+    /// stream is given. Fails with [`NotCompiled`](ErrorKind::NotCompiled) if nothing exists at the path, if
+    /// the path is not spelt as in [`Layout::path`](crate::Layout::path), or if only the text of the layout
+    /// describes the item. This is the case for structs, members, instances and compressed arrays, and for
+    /// items after a struct whose size is not constant, up to the next explicit address. Also fails with
+    /// `NotCompiled` if the address cannot be computed; looking up the item in the text then fails with the
+    /// reason. Fails with [`Compiled`](ErrorKind::Compiled) if a part of the compiled layout does not match
+    /// its checksum or is not valid, and with [`Read`](ErrorKind::Read) if the stream or the compiled layout
+    /// cannot be read. If a stream is given, also fails in the same cases as
+    /// [`Signature::of`](crate::Signature::of).
     pub fn locate(&self, path: &str, stream: Option<&dyn ReadAt>) -> Result<Location, Error> {
         self.locate_in(path, stream, None)
     }
@@ -312,7 +313,9 @@ impl CompiledLayout {
     ///
     /// # Errors
     ///
-    /// Same as [`locate`](Self::locate).
+    /// Fails with [`Compiled`](ErrorKind::Compiled) if a part of the compiled layout does not match its checksum
+    /// or is not valid, and with [`Read`](ErrorKind::Read) if the stream or the compiled layout cannot be read.
+    /// If a stream is given, also fails in the same cases as [`Signature::of`](crate::Signature::of).
     pub fn for_each(
         &self,
         stream: Option<&dyn ReadAt>,

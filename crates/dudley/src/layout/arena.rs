@@ -387,8 +387,9 @@ impl Layout {
         subjects
     }
 
-    /// Returns the span of a declared name in the source or, for a list element, the span of its
-    /// first token. For the summary, the span is empty.
+    /// Returns the span of a declared name in the source or, for a list element, the span of its first token.
+    /// For an element declared only by a placement, as in `list %0`, returns the span of the list's name. For
+    /// the root and the summary, the span is empty.
     pub fn span(&self, subject: Subject) -> Span {
         let found = match subject {
             Subject::Summary => None,

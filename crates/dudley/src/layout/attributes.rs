@@ -142,7 +142,8 @@ fn numeric(numbers: Vec<Number>) -> Value {
     }
 }
 
-/// Appends an attribute as `name=value`. Parsing the result returns an equal attribute.
+/// Appends an attribute as `name=value`. If all floats are finite, parsing the result returns an equal
+/// attribute, except that an empty list always becomes [`Value::Integers`].
 pub(crate) fn push(out: &mut String, attribute: &Attribute) {
     quote::push_name(out, &attribute.name);
     let list = |out: &mut String, parts: Vec<String>| {

@@ -80,7 +80,7 @@ fn push_attribute(out: &mut String, name: &str, value: Value) {
     out.push('\n');
 }
 
-/// Adds methods for documentation and attributes, which apply to the last declaration.
+/// Adds methods for documentation and attributes, which usually apply to the last declaration.
 macro_rules! comments {
     ($($Builder:ident: $docs:literal $attribute:literal,)+) => {$(
         impl $Builder {
@@ -101,8 +101,8 @@ macro_rules! comments {
 
 comments! {
     Builder:
-        "Documents the last declaration. If nothing has been declared yet, documents the layout or struct itself."
-        "Adds an attribute to the last declaration. If nothing has been declared yet, adds it to the layout or struct itself. Floats must be finite.",
+        "Documents the last declaration. After [`up`](Self::up) or [`top`](Self::top), documents the dict to which they return. If nothing has been declared yet, documents the layout, struct or list element that is being built."
+        "Adds an attribute to the last declaration. After [`up`](Self::up) or [`top`](Self::top), adds it to the dict to which they return. If nothing has been declared yet, adds it to the layout, struct or list element that is being built. Floats must be finite.",
     ListBuilder:
         "Documents the last element. If the builder has no elements yet, documents the list itself."
         "Adds an attribute to the last element. If the builder has no elements yet, adds it to the list itself. Floats must be finite.",
@@ -134,8 +134,8 @@ impl ArrayBuilder {
         self
     }
 
-    /// Adds a dimension whose length is given by a parameter. The name of the parameter is followed
-    /// by `suffix` signs: `+` if `suffix` is positive, `-` if it is negative.
+    /// Adds a dimension whose length is given by a parameter. A positive `suffix` is written as that many `+`
+    /// signs after the name of the parameter, and a negative `suffix` as `-` signs.
     pub fn named_dim(mut self, param: &str, suffix: i32) -> Self {
         let sign = if suffix < 0 { "-" } else { "+" };
         self.dims.push(name_and(param, &sign.repeat(suffix.unsigned_abs() as usize)));

@@ -109,8 +109,8 @@ pub struct Data {
     /// The bindings, one for each free name of the struct type.
     pub(crate) bindings: Run,
     pub(crate) filter: Option<FilterId>,
-    /// Whether this is a list element declared by an extension such as `list %0`. An extension copies the type,
-    /// shape, bindings and filter of the preceding element.
+    /// Whether this is a list element declared only by a placement, as in `list %0`. Such an element has the
+    /// type, shape, bindings and filter of the preceding element.
     pub repeats: bool,
 }
 
@@ -159,11 +159,12 @@ pub enum Dim {
     Named(Binding, i32),
 }
 
-/// The parameter or free name that provides the value of a name in a shape.
+/// The parameter or free name that provides the value of a name in a shape, or of a free name where a type is
+/// used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Binding {
-    /// A parameter. It belongs to a dict if the shape belongs to a data item, and to the enclosing
-    /// struct if the shape belongs to a member.
+    /// A parameter. A data item uses parameters of dicts, and a member uses parameters of the enclosing
+    /// struct.
     Param(ParamId),
     /// A free name of the enclosing struct type, by its index. Each use of the type binds the name to a value.
     Free(u32),

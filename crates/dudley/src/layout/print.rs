@@ -1,5 +1,5 @@
-//! Printing a layout in its canonical form, with one declaration per line. Parsing the text returns an equal
-//! layout.
+//! Printing a layout in its canonical form, usually with one declaration per line. Parsing the text with the
+//! same options returns an equal layout.
 
 use std::fmt;
 use std::fmt::Write as _;

@@ -14,7 +14,7 @@ use crate::text::quote;
 /// |---|---|
 /// | `dict` | `items` |
 /// | `list` | `elements` |
-/// | `data` | `dtype` and `shape`; `filter` and `place` if they apply; `align` and `members` of an anonymous struct; only `repeats` and `place` for a list element declared by an extension |
+/// | `data` | `dtype` and `shape`; `filter` and `place` if they apply; `align` and `members` of an anonymous struct; only `repeats` and `place` for a list element declared only by a placement, as in `list %0` |
 /// | `parameter` | `value`, or `dtype` and, if it applies, `place` |
 /// | `type` | `members`; `align` if it applies |
 ///

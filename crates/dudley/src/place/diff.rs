@@ -75,7 +75,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Returns the differences in the order of the first layout, with additions last.
+    /// Returns the differences. Additions are last.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
@@ -94,9 +94,9 @@ impl Comparison {
         !self.changes.iter().all(harmless)
     }
 
-    /// Returns `true` if the comparison is incomplete, which happens if a layout has more than 131,072 struct
-    /// members, if its paths, types and shapes together exceed 16 MiB plus 16 times the length of its text, or
-    /// if its addresses take too long to compute. Changes may then be missing, in particular additions and
+    /// Returns `true` if the comparison is incomplete, which happens if a layout has 131,072 or more struct
+    /// members, if its paths, types and shapes together exceed 16 MiB plus 16 times the length of its text,
+    /// or if its addresses take too long to compute. Changes may then be missing, in particular additions and
     /// removals.
     pub fn is_partial(&self) -> bool {
         self.is_partial

@@ -16,8 +16,8 @@ pub(crate) struct Inputs<'a> {
     signed_order: Option<Order>,
     /// The address at which the data begins.
     pub(crate) start: u64,
-    /// The address at which the data ends: the address of the appended layout, or the length of the
-    /// file.
+    /// The address at which the data ends: the address of the appended layout, the length of the file or,
+    /// without a file, `u64::MAX`.
     pub(crate) end: u64,
 }
 

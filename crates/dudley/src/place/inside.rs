@@ -306,8 +306,9 @@ impl<'r> Inner<'r> {
         }
     }
 
-    /// Follows one step into the data. Returns `None` if the instance or field does not exist, if
-    /// the data is compressed, or if the field belongs to several instances that differ in size.
+    /// Follows one step into the data. Returns `None` if the instance or field does not exist, if the data is
+    /// compressed, if the shape or a size is not known, or if the field belongs to several instances that
+    /// differ in size.
     pub(crate) fn step(&mut self, stored: &Stored, step: Inside) -> Result<Option<Stored>> {
         match step {
             Inside::Instance(index) => self.instance(stored, index),
@@ -342,8 +343,8 @@ impl<'r> Inner<'r> {
         Ok(self.parts(&of_all)?.0)
     }
 
-    /// Returns an instance by its index in the flattened array, or `None` if there is no such
-    /// instance.
+    /// Returns an instance by its index in the flattened array. Returns `None` if there is no such instance,
+    /// if the data is compressed, or if the size of a preceding instance is not known.
     fn instance(&mut self, stored: &Stored, index: u64) -> Result<Option<Stored>> {
         if stored.count().is_none_or(|count| index >= count) || stored.is_compressed {
             return Ok(None);
@@ -371,7 +372,8 @@ impl<'r> Inner<'r> {
         Ok(Some(at))
     }
 
-    /// Calls `visit` with each instance in order. The instances may differ in size.
+    /// Calls `visit` with each instance in order. The instances may differ in size. Stops after an empty
+    /// instance if all later instances must be empty too, and after an instance of unknown size.
     #[cfg(feature = "write")]
     pub(crate) fn each_instance(
         &mut self,

@@ -6,8 +6,8 @@ use super::scope::{Result, Trouble};
 use crate::diagnostic::Code;
 use crate::layout::{Kind, Order, Primitive};
 
-/// Reads an integer at an address. Fails if the stream is too short, or if the value exceeds
-/// 2^63-1.
+/// Reads an integer at an address. Fails if the stream is too short or cannot be read, or if the value
+/// exceeds 2^63-1.
 pub(crate) fn read(
     stream: &dyn ReadAt,
     address: u64,

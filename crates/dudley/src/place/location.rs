@@ -88,7 +88,8 @@ impl Location {
     ///
     /// # Errors
     ///
-    /// Fails with [`Read`](crate::ErrorKind::Read) if the file is too short.
+    /// Fails with [`Read`](crate::ErrorKind::Read) if the file is too short, or if the array has more than 64
+    /// dimensions.
     pub fn strided(&self, len: u64) -> Result<(Datatype, Strided), Error> {
         self.clone().into_strided(len)
     }

@@ -13,11 +13,11 @@
 //!
 //! The cursor then moves to the end of the item. After an item whose size depends on the stream (a compressed
 //! array, or a struct whose shapes use its own stored parameters), the cursor is unknown until the next `@A`,
-//! unless a stream is given.
+//! unless a stream is given or, for a struct, the values of these parameters.
 //!
-//! The size of a struct depends on the values of its free names, which are often the same for many items. The
-//! size is therefore computed only once for each type and set of values.
-//! [`max_steps`](crate::Limits::max_steps) limits the work that a hostile layout can cause.
+//! The size of a struct depends on the values of its free names, which are often the same for many items.
+//! Sizes are therefore cached by type and values. [`max_steps`](crate::Limits::max_steps) limits the work
+//! that a hostile layout can cause.
 //!
 //! | module | contents |
 //! |---|---|

@@ -84,9 +84,9 @@ impl Rules {
     }
 
     binio::setters! {
-        /// Sets the values of stored parameters. When a file is read, the values stored in the file
-        /// take precedence. The values set here are used only for parameters that cannot be read,
-        /// because the file ends before them or because their addresses are unknown.
+        /// Sets the values of stored parameters. When a file is read, the values stored in the file take
+        /// precedence, and the values set here are used only for parameters that cannot be read, because the
+        /// file ends before them or because their addresses are unknown.
         values: Values;
         /// Sets the byte order of types that have no byte order prefix, for files in which neither
         /// the layout nor the signature states a byte order. Default: the byte order of this

@@ -62,9 +62,9 @@ impl Serialize for Entry<'_> {
     }
 }
 
-/// Serialises as an object with the same members as an [`Entry`]. If the item is an array of
-/// instances, `stride` is the distance in bytes between instances along its last dimension. If
-/// arrays of instances are nested, `strides` contains the distances for all dimensions.
+/// Serialises as an object with the same members as an [`Entry`]. If the item is an array of instances that
+/// do not differ in size, `stride` is the distance in bytes between instances along its last dimension. If an
+/// array of structs inside the item encloses the member, `strides` contains the distances for all dimensions.
 impl Serialize for MemberRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let last = self.outer.checked_sub(1);

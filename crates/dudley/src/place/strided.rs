@@ -37,10 +37,11 @@ impl Entry<'_> {
     ///
     /// # Errors
     ///
-    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if the array is compressed, if its shape depends on the
-    /// stream, if the instances of its struct differ in size, or if its structs nest too deeply. Fails with
-    /// [`Layout`](ErrorKind::Layout) ([`BeyondLimit`](crate::diagnostic::Code::BeyondLimit)) if a record has
-    /// more than 65,536 fields.
+    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if the array is compressed, if its shape depends on
+    /// the stream, if the instances of its struct differ in size, or if its structs nest too deeply. Fails
+    /// with [`Layout`](ErrorKind::Layout) ([`BeyondLimit`](crate::diagnostic::Code::BeyondLimit)) if a record
+    /// has more than 65,536 fields, and with [`Read`](ErrorKind::Read) if a field of a record has more than
+    /// 64 dimensions.
     pub fn array_type(&self) -> Result<(array::Datatype, Vec<u64>), Error> {
         let (element, shape) = self.element_and_shape();
         let (datatype, own) = self.array_type_of(element, &shape)?;
@@ -99,9 +100,9 @@ impl Entry<'_> {
     ///
     /// # Errors
     ///
-    /// Same as [`array_type`](Self::array_type). Also fails with
-    /// [`NotStrided`](ErrorKind::NotStrided) if the address is unknown, and with
-    /// [`Read`](ErrorKind::Read) if the stream is too short.
+    /// Same as [`array_type`](Self::array_type). Also fails with [`NotStrided`](ErrorKind::NotStrided) if the
+    /// address is unknown, and with [`Read`](ErrorKind::Read) if the stream is too short or the array has
+    /// more than 64 dimensions.
     pub fn strided(&self, len: u64) -> Result<(array::Datatype, Strided), Error> {
         self.location()?.into_strided(len)
     }
@@ -157,7 +158,8 @@ impl MemberRow<'_> {
     /// # Errors
     ///
     /// Fails with [`NotStrided`](ErrorKind::NotStrided) if the member is a struct or compressed, or if its
-    /// address or shape depends on the stream, and with [`Read`](ErrorKind::Read) if the stream is too short.
+    /// address or shape depends on the stream, and with [`Read`](ErrorKind::Read) if the stream is too short
+    /// or there are more than 64 dimensions in total.
     pub fn strided(&self, len: u64) -> Result<(array::Datatype, Strided), Error> {
         let fail = |reason| Error::new(ErrorKind::NotStrided { path: self.path.clone(), reason });
         let address = self.address.ok_or_else(|| fail("its address depends on the stream"))?;

@@ -185,8 +185,8 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
     ///
     /// Fails with [`Path`](ErrorKind::Path) if the path is malformed, and with
     /// [`NotFound`](ErrorKind::NotFound) if nothing exists at the path. Fails with
-    /// [`NotData`](ErrorKind::NotData) if the path leads to a dict, list, fixed parameter, member or instance,
-    /// which have no rows.
+    /// [`NotData`](ErrorKind::NotData) if the path leads to a dict, list, fixed parameter, member or
+    /// instance, which have no rows, or if the row is missing from a partial table.
     pub fn find(&self, path: &str) -> Result<Entry<'_>, Error> {
         let (subject, inside) = self.layout.stored_at(path)?;
         let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });

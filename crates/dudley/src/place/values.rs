@@ -102,7 +102,7 @@ impl Values {
         self.has_paths
     }
 
-    /// Returns `true` if any value is for a single instance of an array.
+    /// Returns `true` if the path of any value contains an index.
     pub(crate) fn has_elements(&self) -> bool {
         self.has_elements
     }

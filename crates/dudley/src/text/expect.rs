@@ -59,12 +59,12 @@ impl Parser<'_> {
                     Span::new(span.start, end),
                     message,
                 )
-                .help(format!("close the name with {}", &text[..1]));
+                .help(format!("add the closing {}", &text[..1]));
             }
             TokenKind::BadNumber => {
                 let message = format!("`{}` is not a number", short(text));
                 return Diagnostic::new(Code::MalformedNumber, span, message).help(
-                    "a number contains no letters or `_`; a name that begins with a digit is \
+                    "numbers are written like `42`, `0x2a` or `1e-6`; a name that begins with a digit is \
                      written in quotes",
                 );
             }
@@ -141,9 +141,8 @@ impl Parser<'_> {
                 diagnostic.help("a summary block comes before any item; a type has a name")
             }
             TokenKind::Equals => diagnostic.help("unnamed data is written `\"\" = datatype`"),
-            TokenKind::Comma => {
-                diagnostic.help("commas separate only dimensions and list elements")
-            }
+            TokenKind::Comma => diagnostic
+                .help("commas separate only dimensions, list elements and filter arguments"),
             _ => diagnostic,
         };
         self.report(diagnostic)

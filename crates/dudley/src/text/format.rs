@@ -4,11 +4,12 @@
 //! - Line breaks are kept. Several empty lines become one.
 //! - An item is written as `name = type[dims] -> filter @address`, and a parameter as `name : value`. Items on
 //!   the same line are separated by two spaces. `:=` becomes `:`, and `name = [` becomes `name [`.
-//! - Names are unquoted if possible, and in double quotes otherwise. Decimal numbers have no leading zeros.
+//! - Names that consist of ASCII letters, digits and `_` are unquoted, unless they begin with a digit. Other
+//!   names are in double quotes. Decimal integers have no leading zeros.
 //! - The contents of brackets and dicts are indented by two spaces, and the continuation of an item by four.
 //!   `..` is indented like the contents of the dict that it ends.
 //! - Comments are not moved, so they keep their subjects. A comment after an item is preceded by two spaces.
-//!   Documentation on a separate line is indented by one more level.
+//!   Documentation on a separate line is indented by one more level than the declaration before it.
 //!
 //! Formatting is idempotent, and it preserves the meaning of the layout.
 

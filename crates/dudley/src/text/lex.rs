@@ -84,11 +84,11 @@ pub enum TokenKind {
     Doc,
     /// `#:`
     Attributes,
-    /// A character that cannot begin any other token.
+    /// A character that does not belong to any other token.
     Illegal,
     /// A quote that is not closed. The token extends to the end of the text.
     Unterminated,
-    /// A number with invalid characters, such as `12ab`.
+    /// A malformed number, such as `12ab` or `0x`.
     BadNumber,
     /// The end of the text, with length 0.
     End,

@@ -380,7 +380,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Ends a list whose `]` is missing, because the next token seems to begin an item.
+    /// Ends a list whose `]` is missing. The next token seems to begin an item, or is the end of the text.
     fn abandon(&mut self, owner: u32) {
         let at = self.peek().start;
         self.push(NodeKind::ListClose, Span::new(at, at));

@@ -6,7 +6,7 @@
 //! | `\a \b \f \n \r \t \v \0` | the same control character as in C |
 //! | `\xHH \uXXXX \UXXXXXXXX` | the character with this code; two surrogates form one character |
 //!
-//! A backslash before any other character is kept, together with the character.
+//! A backslash that does not begin one of these escapes is kept, together with the character after it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

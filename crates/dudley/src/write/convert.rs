@@ -25,7 +25,7 @@ pub(super) fn convert<D: Data>(
     Ok(convert_packed(&bytes, array.datatype(), target, array.limits())?.into_owned())
 }
 
-/// Converts packed elements to another type. Borrows the elements if they need no conversion.
+/// Converts packed elements to another type. Borrows scalars that need no conversion.
 pub(super) fn convert_packed<'p>(
     packed: &'p [u8],
     from: &Datatype,

@@ -111,8 +111,10 @@ impl Extension {
     /// Fails with [`NotNative`](ErrorKind::NotNative) if the file has no signature, and with
     /// [`NoLayout`](ErrorKind::NoLayout) if no layout is appended to it. Fails with
     /// [`Extend`](ErrorKind::Extend) if the text changes existing items, or if the new data would overwrite
-    /// existing data. Fails with [`Layout`](ErrorKind::Layout) if the extended layout has errors, or if one of
-    /// its addresses cannot be found, and with [`Read`](ErrorKind::Read) if the file cannot be read.
+    /// existing data. Fails with [`Layout`](ErrorKind::Layout) if the extended layout has errors, or if one
+    /// of its addresses cannot be found, with [`Mismatch`](ErrorKind::Mismatch) if the type of a new
+    /// parameter cannot represent its value, and with [`Read`](ErrorKind::Read) if the file cannot be read.
+    /// Fails in the same cases as [`Signature::of`] if the signature is damaged.
     pub fn new(
         file: &(impl ReadAt + ?Sized),
         more: &str,
@@ -216,9 +218,10 @@ impl Extension {
     ///
     /// # Errors
     ///
-    /// Fails with [`Extend`](ErrorKind::Extend) if the length or the signature of the file has
-    /// changed since this extension was created, and with [`Read`](ErrorKind::Read) if the file
-    /// cannot be written. In both cases, the file keeps its old content.
+    /// Fails with [`Extend`](ErrorKind::Extend) if the length or the signature of the file has changed since
+    /// this extension was created, and with [`Read`](ErrorKind::Read) if the file cannot be written. Also
+    /// fails if an address is still unknown, or if zeros in place of missing data cannot be compressed. In
+    /// all cases, the file keeps its old content.
     pub fn commit(self, storage: &mut dyn Storage) -> Result<WriteReport, Error> {
         let Self { writer, mode, signature, old_len, text } = self;
         if storage.file().len() != old_len || Signature::of(storage.file())? != Some(signature) {

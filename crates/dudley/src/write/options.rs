@@ -37,7 +37,8 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// Returns the default options: a native file in the byte order of this machine, with an appended layout.
+    /// Returns the default options: a native file with an appended layout, in the byte order that the layout
+    /// states or, if it does not state one, of this machine.
     pub fn new() -> Self {
         Self::default()
     }
@@ -114,9 +115,9 @@ impl WriteOptions {
         self.begin(layout.into(), Target::At(target))
     }
 
-    /// Starts writing a file in one pass, for example to a pipe. Data that is put in order of
-    /// addresses is written immediately. Other data is kept in memory until all data at lower
-    /// addresses has been written.
+    /// Starts writing a file in one pass, for example to a pipe. Data that is put in order of addresses is
+    /// written immediately. Other data is kept in memory until all data at lower addresses has been written.
+    /// If the layout has compressed arrays, all data is kept in memory until the file is finished.
     ///
     /// ```
     /// use dudley::{File, Layout, Rules, Values, WriteOptions};

@@ -122,8 +122,8 @@ impl<'w> Writer<'w> {
         Writer::new(layout, inputs, table, Target::Memory, limits)
     }
 
-    /// Returns the addresses of all stored items and parameters. Addresses after a compressed array remain
-    /// unknown until the file is finished.
+    /// Returns the addresses of all stored items and parameters. Addresses that depend on the size of a
+    /// compressed array remain unknown until the file is finished.
     pub fn table(&self) -> &AddressTable {
         &self.table
     }
@@ -401,7 +401,8 @@ impl<'w> Writer<'w> {
     /// # Errors
     ///
     /// Fails with [`Missing`](ErrorKind::Missing) if data is missing and
-    /// [`strict`](crate::WriteOptions::strict) is set, and with [`Read`](ErrorKind::Read) if the file cannot be
+    /// [`strict`](crate::WriteOptions::strict) is set, with [`Filter`](ErrorKind::Filter) if zeros in place
+    /// of missing data cannot be compressed, and with [`Read`](ErrorKind::Read) if the file cannot be
     /// written. Also fails if an address is still unknown, usually because a parameter stored in a struct has
     /// no value. In all cases, a file created by [`create`](crate::WriteOptions::create) does not appear.
     pub fn finish(mut self) -> Result<WriteReport, Error> {

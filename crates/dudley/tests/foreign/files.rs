@@ -98,7 +98,7 @@ fn deflated_and_encrypted_members_are_reported_with_the_reason() {
     assert!(!error.is_bad_data());
     assert_eq!(
         error.to_string(),
-        "`/b` cannot be described by a layout: it is deflated, but a layout can describe only uncompressed data: \
+        "`/b` cannot be described by a layout: it is deflated, but a layout can describe only uncompressed members: \
          write the file with numpy.savez instead of numpy.savez_compressed"
     );
     let encrypted = Member { flags: 1, ..Member::stored("b.npy", &a) };

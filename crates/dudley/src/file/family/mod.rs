@@ -146,9 +146,9 @@ impl Family {
     ///
     /// # Errors
     ///
-    /// Same as [`File::locate`]. Also fails with [`Mismatch`](ErrorKind::Mismatch) if the shape, strides or
-    /// type in a file differ from those in the first file. Without summaries, a difference is found only when
-    /// the file is read.
+    /// Same as [`open`](Self::open) and [`File::locate`]. Also fails with [`Mismatch`](ErrorKind::Mismatch)
+    /// if the shape, strides or type in a file differ from those in the first file. Without summaries, a
+    /// difference is found only when the file is read.
     pub fn get(&self, path: &str) -> Result<Array, Error> {
         let first = match (&self.known, self.files.first()) {
             (Some(known), Some(_)) => known.template.locate_for(&known.values[0], path)?,

@@ -16,7 +16,8 @@ use crate::layout::{ItemId, Layout, Value};
 ///
 /// # Errors
 ///
-/// Fails with [`Pattern`](ErrorKind::Pattern) unless the pattern has exactly one placeholder.
+/// Fails with [`Pattern`](ErrorKind::Pattern) unless the pattern has exactly one placeholder, and no other
+/// single braces.
 pub fn file_names(pattern: &str, count: usize) -> Result<Vec<PathBuf>, Error> {
     let [before, after, width] =
         parts(pattern).ok_or_else(|| ErrorKind::Pattern { pattern: pattern.to_owned() })?;
@@ -55,8 +56,8 @@ fn parts(pattern: &str) -> Option<[String; 3]> {
 }
 
 impl Layout {
-    /// Returns the pattern for the file names of a family: the text of the root's attribute
-    /// `dudley_files`. Returns `None` if there is no such attribute.
+    /// Returns the pattern for the file names of a family: the text of the root's attribute `dudley_files`.
+    /// Returns `None` if there is no such attribute, or if its value is not text.
     ///
     /// ```
     /// let layout = dudley::Layout::parse("#: dudley_files=\"run_{:05}.bd\"\n{ N : i8 } x = f8[N]")?;
@@ -71,9 +72,9 @@ impl Layout {
         }
     }
 
-    /// Returns the paths of the first `count` files of a family. The files are in `folder`, and
-    /// their names follow the pattern in the attribute `dudley_files`. Returns `None` if the layout
-    /// has no such attribute.
+    /// Returns the paths of the first `count` files of a family. The files are in `folder`, and their names
+    /// follow the pattern in the attribute `dudley_files`. Returns `None` if the layout has [no such
+    /// pattern](Self::files_pattern).
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::layout::{Order, push_name};
 use crate::place::Rules;
 
-/// The summaries of all files of a family, in one native file. Its layout is [`Template::summary_layout`]:
+/// The summaries of all files of a family, in one file. Its layout is [`Template::summary_layout`]:
 /// `COUNT : i8  summary = {..}[COUNT]`.
 ///
 /// ```

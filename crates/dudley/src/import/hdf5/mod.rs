@@ -52,12 +52,14 @@ const MAX_DIMS: usize = 255;
 /// Maximum length of an object header in bytes.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Creates a layout for an HDF5 file, with a dict for each group, and an item for each data set whose elements
-/// are stored uncompressed in the file. All other data sets are reported in [`Imported::errors`].
+/// Creates a layout for an HDF5 file, with a dict for each group, and an item for each data set whose
+/// elements are stored contiguously or in unfiltered chunks. All other data sets are reported in
+/// [`Imported::errors`].
 ///
 /// # Errors
 ///
-/// Fails with [`Import`](crate::ErrorKind::Import) if the file is damaged or cannot be read.
+/// Fails with [`Import`](crate::ErrorKind::Import) if the file is damaged or cannot be read, and with
+/// [`Layout`](crate::ErrorKind::Layout) if a dimension is too large for a layout.
 pub fn from_hdf5(file: impl ReadAt + 'static) -> Result<Imported, Error> {
     let file: Arc<dyn ReadAt> = Arc::new(file);
     let options = hdf5_reader::OpenOptions::default().with_max_object_header_bytes(MAX_HEADER);
