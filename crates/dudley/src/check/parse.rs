@@ -57,8 +57,8 @@ impl Source {
             let source = Self { name, ..Self::default() };
             Err(Diagnostics::new(vec![diagnostic], Arc::new(source)).into())
         };
-        let too_long = |len: usize| {
-            let message = format!("the layout has {len} bytes, expected less than 2 GiB");
+        let too_long = |len: usize, limit| {
+            let message = format!("the layout has {len} bytes, expected less than {limit}");
             Diagnostic::new(Code::BeyondLimit, Span::default(), message)
         };
         if bytes.first() == Some(&0x8d) {
@@ -68,7 +68,7 @@ impl Source {
         // decoding, which may turn one byte into three.
         let len = bytes.len();
         if len > i32::MAX as usize {
-            return fail(name, too_long(len));
+            return fail(name, too_long(len, "2 GiB"));
         }
         let text = match bytes {
             Cow::Owned(bytes) if !bytes.starts_with(BYTE_ORDER_MARK) => bytes,
@@ -85,7 +85,7 @@ impl Source {
             Err(error) => decode_single_bytes(error.as_bytes()),
         };
         if u32::try_from(text.len()).is_err() {
-            return fail(name, too_long(len));
+            return fail(name, too_long(text.len(), "4 GiB after decoding"));
         }
         Ok(Self { name, text, encoding })
     }

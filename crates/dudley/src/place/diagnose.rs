@@ -44,9 +44,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
                 None if !is_after_unknown && self.inputs.stream.is_none() => {
                     found.push(unknown(self.layout(), *row));
                 }
-                Some(address) => {
-                    found.extend(self.misaligned(*row, address, &mut alignments));
-                }
+                Some(_) => found.extend(self.misaligned(*row, &mut alignments)),
                 None => {}
             }
             is_after_unknown = row.address().is_none();
@@ -83,19 +81,14 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         Some(found)
     }
 
-    fn misaligned(
-        &self,
-        row: Row,
-        address: u64,
-        alignments: &mut Alignments<'_>,
-    ) -> Option<Diagnostic> {
+    fn misaligned(&self, row: Row, alignments: &mut Alignments<'_>) -> Option<Diagnostic> {
         let (layout, subject) = (self.layout(), row.subject());
         let Some(Placement::Address(explicit)) = layout.placement(subject) else { return None };
         let align = align(layout, subject, alignments);
         (explicit % align != 0).then(|| {
             let path = short_path(layout, subject);
             let message = format!(
-                "`{path}` is at {address}, which is not a multiple of its alignment {align}"
+                "`{path}` is at {explicit}, which is not a multiple of its alignment {align}"
             );
             Diagnostic::new(Code::MisalignedAddress, layout.span(subject), message)
         })

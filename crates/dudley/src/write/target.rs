@@ -30,7 +30,8 @@ impl Writer<'_> {
     pub(super) fn destination(&self, path: &str) -> Result<Destination, Error> {
         let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
         let (subject, mut inside) = self.layout.stored_at(path)?;
-        if matches!(subject, Subject::Param(_)) {
+        let is_of_struct = matches!(inside.last(), Some(Inside::Field(Field::Param(_))));
+        if is_of_struct || matches!(subject, Subject::Param(_)) {
             return Err(not_data(
                 "a parameter, whose value must be given when the file is created",
             ));

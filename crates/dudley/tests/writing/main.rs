@@ -257,6 +257,14 @@ fn numbers_are_converted_if_this_preserves_their_values() {
 }
 
 #[test]
+fn a_parameter_of_a_struct_cannot_be_put() {
+    let options = with_values(Order::Little, Values::new().with("K", 3));
+    let outcome = written(&options, "d = { K : u2  x = u1 }", |w| w.put("d.K", &[4_u16]));
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.contains("is a parameter"), "{error}");
+}
+
+#[test]
 fn the_same_bytes_are_written_to_a_pipe_as_to_a_file() {
     let layout = "N : i4  a = u2[N]  b = u1  c = f8[N] @64  d = { x = u1  K : u2 }[N]";
     let options = with_values(Order::Little, Values::new().with("N", 2).with("K", 3));
