@@ -68,7 +68,7 @@ binio::codes! {
         Array = "Array": Error;
         // Chunks
         /// A chunk has an invalid structure or a wrong digest, is a Blosc2 buffer, or does not
-        /// decode, possibly because this build does not support its codec.
+        /// decode.
         BadChunk = "BadChunk": Error;
         /// There is a journal next to the file, because an in-place change was interrupted or is
         /// still in progress, or because the journal belongs to another file.

@@ -73,13 +73,20 @@ pub enum ErrorKind {
         /// The digest computed from the stored bytes.
         computed: Digest,
     },
-    /// A chunk is not a Blosc buffer, does not decode, or uses a codec that this build does not
-    /// support.
+    /// A chunk is not a Blosc buffer, or does not decode.
     #[error("chunk {chunk}: {reason:#}")]
     CorruptChunk {
         /// The index of the chunk.
         chunk: u64,
         /// The error in the Blosc buffer.
+        reason: binio::Error,
+    },
+    /// A chunk uses a codec that this build does not support. The chunk may be intact.
+    #[error("chunk {chunk}: {reason:#}")]
+    UnsupportedChunk {
+        /// The index of the chunk.
+        chunk: u64,
+        /// The error that names the codec and the missing feature.
         reason: binio::Error,
     },
     /// A chunk is a Blosc2 buffer.
@@ -202,11 +209,13 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Returns the index of the damaged chunk if a chunk is corrupt, has a wrong digest or is a
-    /// Blosc2 buffer. Returns `None` for any other error, even if its message mentions a chunk.
+    /// Returns the index of the chunk if a chunk is corrupt, has a wrong digest, is a Blosc2 buffer
+    /// or uses an unsupported codec. Returns `None` for any other error, even if its message
+    /// mentions a chunk.
     pub fn chunk(&self) -> Option<u64> {
         match self {
             Self::CorruptChunk { chunk, .. }
+            | Self::UnsupportedChunk { chunk, .. }
             | Self::Blosc2Chunk { chunk }
             | Self::ChecksumMismatch { part: Part::Chunk(chunk), .. } => Some(*chunk),
             _ => None,
@@ -272,10 +281,11 @@ impl Error {
         matches!(self.kind(), ErrorKind::Io(_))
     }
 
-    /// Returns `true` if reading the source failed, or if a limit set by the caller was exceeded.
-    /// The file may still be valid.
+    /// Returns `true` if reading the source failed, if a limit set by the caller was exceeded, or
+    /// if this build does not support the codec of a chunk. The file may still be valid.
     pub(crate) fn is_of_caller(&self) -> bool {
-        self.is_io() || matches!(self.kind(), ErrorKind::Limit { .. })
+        self.is_io()
+            || matches!(self.kind(), ErrorKind::Limit { .. } | ErrorKind::UnsupportedChunk { .. })
     }
 
     /// Converts an I/O error to an error about the output, so that a failed write is not mistaken
@@ -359,6 +369,7 @@ impl FormatErrorKind for ErrorKind {
             Self::Io(error) | Self::Output(error) => io::Error::from(error.clone()).kind(),
             Self::InvalidOption { .. } => io::ErrorKind::InvalidInput,
             Self::Locked => io::ErrorKind::WouldBlock,
+            Self::UnsupportedChunk { .. } => io::ErrorKind::Unsupported,
             _ if self.is_bad_data() => io::ErrorKind::InvalidData,
             _ => io::ErrorKind::Other,
         }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | fine | no diagnostics worse than notes, such as a stale tail |
 //! | damage | at least one error among the diagnostics; parts of the file may still be readable |
-//! | an error | the source failed, a limit was exceeded, or the header of the file or of its metadata section is invalid |
+//! | an error | the source failed, a limit was exceeded, this build does not support the codec of a chunk, or the header of the file or of its metadata section is invalid |
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -117,7 +117,8 @@ impl VerifyReport {
 /// # Errors
 ///
 /// Fails if reading the source fails, or if a chunk or the metadata exceeds a limit that was set
-/// when the file was opened.
+/// when the file was opened. A deep check also fails with [`ErrorKind::UnsupportedChunk`] if this
+/// build does not support the codec of a chunk.
 pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<VerifyReport> {
     let bad = Mutex::new((Vec::new(), 0_u64));
     let threads = options.threads.min(file.chunks().len());

@@ -182,7 +182,11 @@ pub(crate) fn corrupt(index: u64, offset: u64, buffer: &[u8], reason: binio::Err
         _ => reason.within(offset),
     };
     let (reason, place) = reason.split_offset();
-    Error::new(ErrorKind::CorruptChunk { chunk: index, reason }).at(place.unwrap_or(offset))
+    let kind = match reason.kind() {
+        binio::ErrorKind::Unsupported(_) => ErrorKind::UnsupportedChunk { chunk: index, reason },
+        _ => ErrorKind::CorruptChunk { chunk: index, reason },
+    };
+    Error::new(kind).at(place.unwrap_or(offset))
 }
 
 /// Returns `count` zeros, which take no memory until they are written to.
@@ -211,6 +215,8 @@ mod tests {
             let error = corrupt(7, 100, &[version], binio::Error::unsupported(reason));
             let message = error.to_string();
             assert!(message.contains(&expected), "{message}");
+            // The file may be valid if only this build lacks the codec.
+            assert_eq!(error.is_bad_data(), version != 2, "{message}");
             assert_eq!(error.offset(), Some(100));
         }
     }

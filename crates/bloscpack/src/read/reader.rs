@@ -311,8 +311,9 @@ impl Reader {
     /// # Errors
     ///
     /// Same as [`chunk_bytes`](Self::chunk_bytes). Also fails with [`ErrorKind::CorruptChunk`] if the chunk does not
-    /// decode, and with [`ErrorKind::Limit`] if its data exceeds [`Limits::max_decoded`](crate::Limits::max_decoded)
-    /// or [`Limits::max_alloc`](crate::Limits::max_alloc).
+    /// decode, with [`ErrorKind::UnsupportedChunk`] if this build does not support its codec, and with
+    /// [`ErrorKind::Limit`] if its data exceeds [`Limits::max_decoded`](crate::Limits::max_decoded) or
+    /// [`Limits::max_alloc`](crate::Limits::max_alloc).
     pub fn decode_chunk(&self, index: usize) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         self.decode_chunk_to(index, &mut out, &mut Scratch::default())?;

@@ -120,7 +120,9 @@ pub struct RecoverReport {
 /// Fails with [`ErrorKind::Damaged`] if no chunk is intact, and with [`ErrorKind::Output`] if the
 /// sink cannot be written. Also fails if the header is incomplete or has no signature, if the
 /// version or the checksum is unknown, if any field in the header of a version 1 file is invalid,
-/// if reading fails, or if a limit is exceeded.
+/// if reading fails, or if a limit is exceeded. For a file without checksums, also fails with
+/// [`ErrorKind::UnsupportedChunk`] if this build does not support the codec of a chunk, because
+/// the chunk may be intact.
 pub fn recover<W: Write + Seek>(
     source: &dyn ReadAt,
     sink: &mut W,

@@ -146,11 +146,13 @@ impl Search<'_> {
     }
 
     /// Reads chunk `index` at `offset`. The inner error says why there is no intact chunk; the
-    /// outer error means that reading the source failed. A chunk that exceeds a limit is not
-    /// intact, because arbitrary bytes may claim any size.
+    /// outer error means that reading the source failed, or that this build cannot decode the
+    /// chunk, which may be intact. A chunk that exceeds a limit is not intact, because arbitrary
+    /// bytes may claim any size.
     fn chunk(&mut self, index: u64, offset: u64) -> Result<Result<ChunkEntry>> {
         match self.held(index, offset) {
             Err(error) if error.is_io() => Err(error),
+            Err(error) if matches!(error.kind(), ErrorKind::UnsupportedChunk { .. }) => Err(error),
             held => Ok(held),
         }
     }

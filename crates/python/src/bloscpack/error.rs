@@ -36,7 +36,9 @@ impl From<Error> for Failure {
             ErrorKind::NotBloscpack { .. } => "not-bloscpack",
             ErrorKind::UnsupportedVersion(_) => "version",
             ErrorKind::UnknownChecksum(_) => "unknown-checksum",
-            ErrorKind::CorruptChunk { .. } | ErrorKind::Blosc2Chunk { .. } => "chunk",
+            ErrorKind::CorruptChunk { .. }
+            | ErrorKind::UnsupportedChunk { .. }
+            | ErrorKind::Blosc2Chunk { .. } => "chunk",
             ErrorKind::Metadata(MetadataError::UnknownCodec(_)) => "unknown-codec",
             ErrorKind::Metadata(MetadataError::UnknownSerializer(_)) => "unknown-serializer",
             ErrorKind::Metadata(_) => "metadata",
