@@ -100,8 +100,8 @@ impl OpenOptions {
         /// `max_alloc` limits each chunk that is decoded into a buffer of its own, and `max_items`
         /// the number of chunks.
         limits: Limits;
-        /// Sets the maximum length in bytes to which compressed metadata is inflated. Default: 16
-        /// MiB. Metadata that is stored uncompressed is limited only by the length of the file.
+        /// Sets the maximum length in bytes of the text of the metadata, compressed or not. Default:
+        /// 16 MiB.
         max_metadata: u64;
         /// Sets whether lenient reading opens a file even if the digest of its metadata is wrong.
         /// The wrong digest is then a diagnostic, and only

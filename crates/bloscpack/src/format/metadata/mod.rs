@@ -26,7 +26,7 @@ use std::io::Read;
 use std::ops::Range;
 
 use binio::number::ByteReader;
-use binio::{Endian, ReadAt};
+use binio::{Endian, ReadAt, check_limit};
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -145,7 +145,7 @@ pub struct Metadata {
 impl Metadata {
     /// Reads the section at offset `start`, which must be within the file. Fails if the digest of
     /// the payload does not match, if the codec or the level is invalid, if the payload does not
-    /// decompress to the stated length, or if it would inflate to more than `max_size` bytes.
+    /// decompress to the stated length, or if the text has more than `max_size` bytes.
     pub(crate) fn read(
         source: &dyn ReadAt,
         header: &MetaHeader,
@@ -161,7 +161,11 @@ impl Metadata {
             return Err(Error::header("meta_level", start + 11, message));
         }
         let text = match header.codec {
-            CODEC_NONE => payload,
+            CODEC_NONE => {
+                check_limit("length of the metadata", max_size, payload.len() as u64)
+                    .map_err(|error| Error::from(error).at(payload_start))?;
+                payload
+            }
             CODEC_ZLIB => inflate(&payload, header.meta_size, max_size)
                 .map_err(|error| error.at(payload_start))?
                 .into(),
@@ -312,9 +316,8 @@ fn inflate(payload: &[u8], meta_size: u32, max_size: u64) -> Result<Vec<u8>> {
         .take(cap.saturating_add(1))
         .read_to_end(&mut text)
         .map_err(|error| metadata(MetadataError::Zlib(error.to_string())))?;
-    if text.len() as u64 > cap && cap < expected {
-        let what = "length of the metadata";
-        return Err(ErrorKind::Limit { what, limit: max_size, requested: expected }.into());
+    if text.len() as u64 > cap {
+        check_limit("length of the metadata", max_size, expected)?;
     }
     Ok(text)
 }
@@ -439,6 +442,23 @@ mod tests {
         assert!(text.capacity() < 1000);
         let error = inflate(&bomb, 10 << 20, 1 << 20).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Limit { requested: 10_485_760, .. }), "{error}");
+    }
+
+    #[test]
+    fn the_size_limit_applies_to_uncompressed_and_to_compressed_text() {
+        let text = b"[1, 2, 3, 4, 5, 6]";
+        let payload = zlib(text);
+        let mut compressed = section(&payload);
+        compressed[10] = 1;
+        compressed[12] = 18;
+        for section in [section(text), compressed] {
+            let header = MetaHeader::parse(&section, 0).unwrap();
+            assert!(Metadata::read(&section, &header, 0, 18).is_ok());
+            let error = Metadata::read(&section, &header, 0, 17).unwrap_err();
+            let is_limit =
+                matches!(error.kind(), ErrorKind::Limit { limit: 17, requested: 18, .. });
+            assert!(is_limit, "{error}");
+        }
     }
 
     #[test]
