@@ -4,8 +4,8 @@ use std::io::Write;
 
 use super::superseded::superseded;
 use crate::error::{ErrorKind, Result};
-use crate::model::Profile;
-use crate::parse::{OpenOptions, Report, decode};
+use crate::model::{Entry, Profile};
+use crate::parse::{OpenOptions, Report, USUAL_BLOB_SIZE, decode};
 use crate::write::Writer;
 
 /// Writes an archive, and repairs each entry that deviates from RFC 37 but has exactly one correct
@@ -14,9 +14,8 @@ use crate::write::Writer;
 /// This function repairs absolute and untidy paths, paths that override a key, duplicate keys and
 /// paths, missing sizes, meaningless members, text with a NUL, untidy base64, blobrefs in upper
 /// case, and regions that do not overlap but are out of order, are empty, or have extra members.
-/// With [`Profile::Legacy`], it also converts entries in the old dialect. A file with a blob larger
-/// than 1 MiB is rewritten and counted, although its deviation remains. All other entries are copied
-/// unchanged.
+/// With [`Profile::Legacy`], it also converts entries in the old dialect. All other entries are copied
+/// unchanged, including files whose only deviation is a blob larger than 1 MiB.
 ///
 /// ```
 /// use flux_archive::edit::fix;
@@ -60,7 +59,7 @@ pub fn fix<W: Write>(
         let mut report = Report::new(Profile::Strict, &options.limits, &pointer);
         let entry = decode(&raw, options.profile, &options.limits, &mut report)?;
         match entry {
-            Some(entry) if report.count() > 0 => match writer.entry(&entry) {
+            Some(entry) if report.count() > large_blobs(&entry) => match writer.entry(&entry) {
                 Ok(()) => changed += 1,
                 Err(error) if matches!(error.kind(), ErrorKind::NotWritable { .. }) => {
                     writer.copy(&raw)?;
@@ -71,6 +70,12 @@ pub fn fix<W: Write>(
         }
     }
     Ok(changed)
+}
+
+/// Returns the number of regions with a blob larger than 1 MiB. Each of them is a deviation that
+/// remains if the entry is written again.
+fn large_blobs(entry: &Entry<'_>) -> u64 {
+    entry.regions().iter().filter(|region| region.size > USUAL_BLOB_SIZE).count() as u64
 }
 
 #[cfg(test)]
@@ -148,6 +153,18 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_with_a_large_blob_is_changed_only_if_it_has_another_deviation() {
+        let sha1 = "sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3";
+        let entry = |path| {
+            format!(
+                r#"[{{"path":"{path}","encoding":"blobvec","data":[[0,2097152,"{sha1}"]],"size":2097152,"mode":33188}}]"#
+            )
+        };
+        assert_eq!(fixed(&entry("./f"), Form::Array), (1, entry("f")));
+        assert_eq!(fixed(&entry("f"), Form::Array), (0, entry("f")));
+    }
+
+    #[test]
     fn entries_without_exactly_one_correct_form_are_copied() {
         let sha1 = "sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3";
         for document in [
@@ -160,6 +177,10 @@ mod tests {
             r#"[{"path":"f","mode":5}]"#.to_owned(),
             format!(
                 r#"[{{"path":"f","mode":33188,"size":9,"encoding":"blobvec","data":[[0,4,"{sha1}"],[2,4,"{sha1}"]]}}]"#
+            ),
+            // The blob is larger than 1 MiB, which only a different archive could avoid.
+            format!(
+                r#"[{{"path":"f","mode":33188,"size":2097152,"encoding":"blobvec","data":[[0,2097152,"{sha1}"]]}}]"#
             ),
         ] {
             assert_eq!(fixed(&document, Form::Array), (0, document.clone()));

@@ -26,5 +26,6 @@ pub use located::Located;
 pub use member::Member;
 pub(crate) use options::OpenOptions;
 pub use raw::{RawEntries, RawEntry};
+pub(crate) use regions::USUAL_BLOB_SIZE;
 pub(crate) use report::Report;
 pub(crate) use tree::Tree;

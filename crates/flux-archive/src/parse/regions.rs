@@ -10,7 +10,7 @@ use binio::check_limit;
 
 /// The maximum size of a blob in RFC 10, in bytes. RFC 10 temporarily allows 1 GiB, but a store may reject
 /// blobs larger than this.
-const USUAL_BLOB_SIZE: u64 = 1 << 20;
+pub(crate) const USUAL_BLOB_SIZE: u64 = 1 << 20;
 
 /// Parses all regions of a file. Returns `None` if a region is invalid. `place` is the JSON pointer
 /// of the regions relative to the entry.
