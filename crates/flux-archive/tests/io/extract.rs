@@ -275,6 +275,22 @@ fn a_dry_run_finds_conflicts_without_writing() {
 }
 
 #[test]
+fn a_dry_run_counts_existing_directories_like_a_real_run() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.out().join("d")).unwrap();
+    fs::write(sandbox.out().join("f"), "old").unwrap();
+    let json = r#"[{"path":"d","mode":16877},{"path":"e","mode":16877},
+        {"path":"f","mode":33188,"size":0}]"#;
+    for existing in [Existing::Skip, Existing::Newer] {
+        let extractor = || extractor(&sandbox).existing(existing);
+        for dry_run in [true, false] {
+            let report = extractor().dry_run(dry_run).run(&parse(json)).unwrap();
+            assert_eq!((report.directories, report.skipped), (2, 1), "dry run: {dry_run}");
+        }
+    }
+}
+
+#[test]
 fn fail_fast_stops_at_the_first_failure_and_require_hash_rejects_other_hashes() {
     let sandbox = Sandbox::new();
     let store = MemoryStore::new();

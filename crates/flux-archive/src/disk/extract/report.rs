@@ -13,12 +13,11 @@ use crate::error::Failure;
 pub struct ExtractReport {
     /// The number of files written.
     pub files: u64,
-    /// The number of directories of the archive that were created or already existed. In a dry run,
-    /// a directory that exists and would not be changed is counted in `skipped` instead.
+    /// The number of directories of the archive that were created or already existed.
     pub directories: u64,
     /// The number of symbolic links created.
     pub links: u64,
-    /// The number of entries that were skipped because a file already exists.
+    /// The number of files and links that were skipped because a file already exists.
     pub skipped: u64,
     /// The number of bytes of data in the written files, not counting the holes that the archive
     /// describes.

@@ -178,6 +178,11 @@ impl Run<'_, '_> {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Decision::Create),
                 Err(error) => Err(error.into()),
             };
+            // Like a real extraction, count a directory even if it already exists.
+            let decision = match entry.file_type() {
+                FileType::Directory => decision.map(|_| Decision::Create),
+                _ => decision,
+            };
             let count = match entry.file_type() {
                 FileType::Regular => &self.tally.files,
                 FileType::Directory => &self.tally.directories,
