@@ -44,9 +44,8 @@ impl From<ElementsError> for Error {
                 ErrorKind::ElementType { dtype, requested }
             }
             ElementsError::Npy(_) => ErrorKind::NotNumpy(message),
-            ElementsError::Limit { .. }
-            | ElementsError::Memory { .. }
-            | ElementsError::Output(_) => {
+            ElementsError::Output(_) => return Self::of_output(binio::Error::from(error)),
+            ElementsError::Limit { .. } | ElementsError::Memory { .. } => {
                 return binio::Error::from(error).into();
             }
             _ => ErrorKind::ShapeMismatch(message),

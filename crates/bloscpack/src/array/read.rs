@@ -226,9 +226,9 @@ impl<'r> Array<'r> {
     /// # Errors
     ///
     /// Same as [`read_bytes`](Self::read_bytes), except that the limit on decoded data
-    /// applies to each Blosc block and not to all elements. Also fails if `out` cannot be written,
-    /// and with [`ErrorKind::InvalidOption`] if the array has too many empty lists or empty elements
-    /// to print.
+    /// applies to each Blosc block and not to all elements. Also fails with [`ErrorKind::Output`] if
+    /// `out` cannot be written, and with [`ErrorKind::InvalidOption`] if the array has too many
+    /// empty lists or empty elements to print.
     pub fn write_elements(&self, out: &mut dyn Write, style: PrintStyle) -> Result<()> {
         let written = self.decoding().write_elements(out, style, None);
         written.map_err(|error| match error.kind() {
@@ -247,9 +247,9 @@ impl<'r> Array<'r> {
     /// # Errors
     ///
     /// Same as [`read_bytes`](Self::read_bytes), except that the limit on decoded data
-    /// applies to each Blosc block and not to all elements. Also fails if `out` cannot be written,
-    /// and with [`ErrorKind::ShapeMismatch`] if the array has too many empty rows or empty elements
-    /// to print.
+    /// applies to each Blosc block and not to all elements. Also fails with [`ErrorKind::Output`] if
+    /// `out` cannot be written, and with [`ErrorKind::ShapeMismatch`] if the array has too many
+    /// empty rows or empty elements to print.
     pub fn write_summary(&self, out: &mut dyn Write) -> Result<()> {
         self.decoding().write_summary(out, None)
     }
@@ -437,6 +437,23 @@ mod tests {
         let outside = array.slice(&[Slice::Index(2)]).unwrap_err();
         assert!(matches!(outside.kind(), ErrorKind::InvalidOption { .. }), "{outside}");
         assert!(!outside.is_bad_data());
+    }
+
+    #[test]
+    fn a_failed_write_of_elements_is_an_error_about_the_output() {
+        let reader = open(&file(&info("|u1", &[2], Order::C), &[1, 2], 2));
+        let array = reader.array().unwrap();
+        // An empty slice has no space for any byte.
+        let mut space: &mut [u8] = &mut [];
+        let full = &mut space;
+        for written in [
+            array.write_elements(full, PrintStyle::Text),
+            array.write_summary(full),
+            array.write_npy(full, &UnpackOptions::new()),
+        ] {
+            let error = written.unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Output(_)), "{error:?}");
+        }
     }
 
     #[test]
