@@ -552,3 +552,30 @@ fn a_failure_of_any_operation_while_writing_a_new_file_is_reported() {
         assert!(write(Fault::FailAtByte(byte)).is_err(), "byte {byte}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_failure_to_create_or_commit_the_new_file_is_an_error_about_the_output() {
+    let (old, len) = cases().remove(0);
+    let folder = Folder::with(&old);
+    let path = folder.path();
+    let replace_with_directory = |_| {
+        // Only the first call finds a file.
+        if fs::remove_file(&path).is_ok() {
+            fs::create_dir(&path).unwrap();
+        }
+    };
+    let source = data(len);
+    let options = AppendOptions::new().threads(1);
+    let error = append(&path, &source, &options, Some(&replace_with_directory)).unwrap_err();
+    assert!(error.to_string().contains("commit"), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Output(_)), "{error:?}");
+
+    let reader = Reader::from_bytes(old).unwrap();
+    let plan = Plan::new(&reader, len as u64, &options, None).unwrap();
+    let recipe = plan::recipe(&reader, &options).unwrap();
+    let job =
+        Job { reader: &reader, plan: &plan, recipe, threads: 1, source: &source, progress: None };
+    let error = job.run_atomically(&path).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Output(_)), "{error:?}");
+}

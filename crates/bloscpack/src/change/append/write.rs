@@ -10,7 +10,7 @@ use binio::write::{AtomicFile, Change, ChangePlan, Storage, WriteAt};
 
 use super::plan::Plan;
 use crate::diagnostic::Code;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::write::chunk_encoder::Recipe;
 use crate::write::container::{ContainerWriter, copy};
 use crate::write::pack::store_chunks;
@@ -29,9 +29,10 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     /// Writes a new file, and replaces the old one with it.
     pub(super) fn run_atomically(&self, path: &Path) -> Result<()> {
-        let (old, file) = (File::open(path)?, AtomicFile::create(path)?);
+        let old = File::open(path)?;
+        let file = AtomicFile::create(path).map_err(Error::of_output)?;
         let file = self.write_to(file, |range, sink| copy(&old, range, sink))?;
-        Ok(file.commit()?)
+        file.commit().map_err(Error::of_output)
     }
 
     /// Writes the new file to a sink. `copy` copies a range of the old file to the sink.
