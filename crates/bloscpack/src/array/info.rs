@@ -141,8 +141,7 @@ impl ArrayInfo {
     }
 
     /// Checks that the array `rows` has the type, the row shape and the order that are needed to
-    /// append it to this array as further rows. Does not check the order of this array: if this
-    /// array has several dimensions in Fortran order, appending fails.
+    /// append it to this array as further rows.
     ///
     /// ```
     /// use bloscpack::array::{ArrayInfo, Datatype, Order};
@@ -157,14 +156,19 @@ impl ArrayInfo {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::ShapeMismatch`] if the datatypes differ, if the shapes differ in any
-    /// dimension but the first, if `rows` is a single element, or if `rows` has several dimensions
-    /// in Fortran order, because its rows are then not contiguous.
+    /// dimension but the first, if `rows` is a single element, or if either array has several
+    /// dimensions in Fortran order, because its rows are then not contiguous.
     pub fn check_rows(&self, rows: &Self) -> Result<()> {
         let row_shape = |info: &Self| info.shape().get(1..).map(<[u64]>::to_vec);
         // In an array with a single dimension, C order and Fortran order are the same.
-        let is_contiguous = rows.order() == Order::C || rows.shape().len() == 1;
+        let is_contiguous = |info: &Self| info.order() == Order::C || info.shape().len() <= 1;
+        if !is_contiguous(self) {
+            let message =
+                "cannot append to an array in Fortran order, because its rows are not contiguous";
+            return Err(bad_shape(message));
+        }
         let is_alike = rows.datatype() == self.datatype() && row_shape(rows) == row_shape(self);
-        if is_contiguous && is_alike && !rows.shape().is_empty() {
+        if is_contiguous(rows) && is_alike && !rows.shape().is_empty() {
             return Ok(());
         }
         let describe = |info: &Self| {
@@ -278,6 +282,9 @@ mod tests {
         ] {
             assert!(array.check_rows(&rows).is_ok(), "{rows:?}");
         }
+        let fortran = info("<i2", &[10, 3], Order::F);
+        let error = fortran.check_rows(&info("<i2", &[2, 3], Order::C)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::ShapeMismatch(_)), "{error}");
         for rows in [
             info("<i4", &[2, 3], Order::C),
             info(">i2", &[2, 3], Order::C),
