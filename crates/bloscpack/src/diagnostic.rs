@@ -47,13 +47,13 @@ binio::codes! {
         OffsetMismatch = "OffsetMismatch": Error;
         /// A spare offset is not -1.
         SpareOffset = "SpareOffset": Error;
-        /// The file is truncated. [`recover`](crate::repair::recover) also reports this if the
-        /// header of the metadata section is invalid, so that the end of the section is unknown.
+        /// The file is truncated.
         Truncated = "Truncated": Error;
         /// There are bytes after the last chunk, possibly left behind by appending.
         StaleTail = "StaleTail": Note;
         // Metadata
-        /// The metadata cannot be read, exceeds a limit, or is not valid JSON.
+        /// The metadata cannot be read, exceeds a limit, or is not valid JSON. In the report of
+        /// [`recover`](crate::repair::recover), the header of the metadata section may be invalid.
         Metadata = "Metadata": Error;
         /// The options or the user bytes of the metadata section are not 0.
         MetadataReserved = "MetadataReserved": Note;

@@ -476,6 +476,28 @@ mod tests {
     }
 
     #[test]
+    fn an_invalid_header_of_the_metadata_section_is_reported_as_an_error_in_the_metadata() {
+        // The section is truncated only if the payload of 20 bytes extends past the end of the file.
+        let section = |checksum, max_meta_size: u32| {
+            let mut section = b"JSON\0\0\0\0\0\0\0\x06".to_vec();
+            section[9] = checksum;
+            let sizes = [20_u32, max_meta_size, 20].map(u32::to_le_bytes);
+            section.extend([sizes.concat(), vec![0; 28]].concat());
+            section
+        };
+        for (section, code) in [
+            (section(9, 20), Code::Metadata),
+            (section(0, 19), Code::Metadata),
+            (section(0, 1 << 20), Code::Truncated),
+        ] {
+            let mut file = TestFile { metadata: section, ..file() };
+            file.set_offsets();
+            let (data, report) = recovered(&file.bytes(), &RecoverOptions::new());
+            assert_eq!((data.len(), report.diagnostics[0].code), (4 * SIZE, code));
+        }
+    }
+
+    #[test]
     fn many_invalid_blosc_headers_do_not_make_recovery_slow() {
         // Every 16 bytes, there is a Blosc header that claims the rest of the file, but none of
         // these buffers is valid.

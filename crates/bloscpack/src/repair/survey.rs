@@ -77,7 +77,7 @@ pub(crate) fn survey(source: &dyn ReadAt, options: &OpenOptions, skip_bad: bool)
 
 /// Finds the metadata section and the table of offsets, but ignores a table that extends past the
 /// end of the file. Returns `None` if the metadata section extends past the end of the file, or if
-/// its end is unknown.
+/// its end is unknown because its header is invalid.
 fn parts(
     source: &dyn ReadAt,
     header: &Header,
@@ -88,7 +88,12 @@ fn parts(
         Err(error) if error.is_of_caller() => return Err(error),
         Err(error) => error,
     };
-    diagnostics.push(diagnostic::from_error(Code::Truncated, &error));
+    let code = match error.kind() {
+        ErrorKind::Truncated { .. } => Code::Truncated,
+        // The header of the metadata section is invalid.
+        _ => Code::Metadata,
+    };
+    diagnostics.push(diagnostic::from_error(code, &error));
     match sections(source, &Header { offsets: false, ..header.clone() }) {
         Ok((sections, _)) => Ok(Some(sections)),
         Err(error) if error.is_of_caller() => Err(error),
