@@ -136,8 +136,8 @@ pub struct Appended {
     pub shuffle: Shuffle,
     /// The typesize of the written chunks.
     pub typesize: u8,
-    /// Whether the data was appended in place instead of replacing the file. `false` if no data was
-    /// appended.
+    /// Whether the data or the metadata was written in place instead of replacing the file. `false`
+    /// if no data was appended and no metadata was set.
     pub in_place: bool,
     /// Whether an interrupted in-place change was rolled back before appending.
     pub rolled_back: bool,
@@ -243,8 +243,7 @@ impl Appender {
     /// of its bytes that come from the source.
     ///
     /// If the source is empty, only new metadata is written, as by
-    /// [`set_metadata`](crate::change::set_metadata). An array that the new metadata describes is
-    /// then not compared with the data.
+    /// [`set_metadata`](crate::change::set_metadata): in place if it fits into its section.
     ///
     /// # Errors
     ///
@@ -286,9 +285,10 @@ impl Appender {
         };
         if source.is_empty() {
             if let Some(metadata) = metadata {
+                plan::check_metadata(reader, 0, options, metadata)?;
                 let mut edit = MetadataEdit::new().grow(options.grow);
                 edit.limits = options.limits;
-                set_metadata_locked(lock, metadata, edit)?;
+                appended.in_place = set_metadata_locked(lock, metadata, edit)?;
             }
             return Ok(appended);
         }

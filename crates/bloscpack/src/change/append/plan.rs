@@ -101,7 +101,10 @@ impl Plan {
         let nchunks = (kept as u64).saturating_add(chunking.nchunks);
 
         let section = match metadata {
-            Some(metadata) => Some(other_section(reader, len, options, metadata)?),
+            Some(metadata) => {
+                check_metadata(reader, len, options, metadata)?;
+                Some(other_section(reader, options, metadata)?)
+            }
             None => section_of_array(reader, len, options)?,
         };
         let (section, section_moves) = section.unzip();
@@ -207,14 +210,15 @@ fn section_of_array(
     }
 }
 
-/// Returns a section with new metadata, and `true` if this section is longer than the old one. If
-/// the new metadata describes an array, fails unless the array matches the data after appending.
-fn other_section(
+/// Fails if the file cannot have new metadata, if [`axis0`](AppendOptions::axis0) is set as well, or
+/// if the new metadata describes an array that does not match the data after `len` bytes have been
+/// appended.
+pub(super) fn check_metadata(
     reader: &Reader,
     len: u64,
     options: &AppendOptions,
     metadata: &Value,
-) -> Result<(Vec<u8>, bool)> {
+) -> Result<()> {
     let version = reader.header().version;
     if version != Version::V3 {
         let version = version.number();
@@ -228,6 +232,15 @@ fn other_section(
     if metadata.get("container").and_then(Value::as_str) == Some("numpy") {
         ArrayInfo::from_json(metadata)?.check_size(reader.len().saturating_add(len))?;
     }
+    Ok(())
+}
+
+/// Returns a section with new metadata, and `true` if this section is longer than the old one.
+fn other_section(
+    reader: &Reader,
+    options: &AppendOptions,
+    metadata: &Value,
+) -> Result<(Vec<u8>, bool)> {
     match section_in_place(reader, metadata, MetadataEdit::new()) {
         Ok(section) => Ok((section, false)),
         Err(error) if matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }) && options.grow => {

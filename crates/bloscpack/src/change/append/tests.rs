@@ -325,8 +325,9 @@ fn new_metadata_is_written_in_the_same_change_as_the_data() {
         assert_eq!(reader.metadata().unwrap().unwrap().json().unwrap(), json!({"v": 2}));
         assert_eq!(reader.len(), 3500);
         assert!(reader.diagnostics().is_empty());
-        // Replace only the metadata.
-        append_with(&folder, &[], &options, &json!({"v": 3})).unwrap();
+        // Metadata without data is always written in place if it fits.
+        let appended = append_with(&folder, &[], &options, &json!({"v": 3})).unwrap();
+        assert!(appended.in_place);
         let reader = folder.reader();
         assert_eq!(reader.metadata().unwrap().unwrap().json().unwrap(), json!({"v": 3}));
         assert_eq!(reader.len(), 3500);
@@ -346,6 +347,7 @@ fn new_metadata_too_long_for_its_section_is_rejected_unless_the_section_may_grow
                 assert_eq!(folder.bytes(), before);
             }
             let options = options.grow(true);
+            assert!(!append_with(&folder, &[], &options, &long).unwrap().in_place);
             append_with(&folder, &[0; 10], &options, &long).unwrap();
             let reader = folder.reader();
             assert_eq!(reader.metadata().unwrap().unwrap().json().unwrap(), long);
@@ -353,8 +355,10 @@ fn new_metadata_too_long_for_its_section_is_rejected_unless_the_section_may_grow
         }
         let packing = packing().version(Version::V2);
         let folder = Folder::with(&pack_to_vec(&data(2500), &packing).unwrap());
-        let error = append_with(&folder, &[0; 10], &options.grow(true), &long).unwrap_err();
-        assert_eq!(error.to_string(), "metadata is not supported in version 2");
+        for bytes in [&[][..], &[0; 10]] {
+            let error = append_with(&folder, bytes, &options, &long).unwrap_err();
+            assert_eq!(error.to_string(), "metadata is not supported in version 2");
+        }
     }
 }
 
@@ -365,8 +369,12 @@ fn new_metadata_that_does_not_match_the_array_after_appending_is_rejected() {
         let folder = Folder::with(&array(&[200, 3], "C", None));
         let error = append_with(&folder, &[0; 12], &options, &of(200)).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::ShapeMismatch(_)), "{error}");
+        let error = append_with(&folder, &[], &options, &of(201)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::ShapeMismatch(_)), "{error}");
         let axis0 = options.axis0(true);
         assert!(append_with(&folder, &[0; 12], &axis0, &of(201)).is_err());
+        assert!(append_with(&folder, &[], &axis0, &of(200)).is_err());
+        append_with(&folder, &[], &options, &of(200)).unwrap();
         append_with(&folder, &[0; 12], &options, &of(201)).unwrap();
         assert_eq!(folder.reader().array().unwrap().shape(), [201, 3]);
     }

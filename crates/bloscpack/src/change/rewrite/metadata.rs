@@ -72,20 +72,24 @@ impl MetadataEdit {
 /// [`ForeignJournal`](ErrorKind::ForeignJournal) if its journal belongs to another file, and if the
 /// file cannot be opened or written.
 pub fn set_metadata(path: impl AsRef<Path>, metadata: &Value, edit: MetadataEdit) -> Result<()> {
-    set_metadata_locked(&FileLock::acquire(path)?, metadata, edit)
+    set_metadata_locked(&FileLock::acquire(path)?, metadata, edit).map(drop)
 }
 
-/// Like [`set_metadata`], for a file that the caller has locked.
+/// Like [`set_metadata`], for a file that the caller has locked. Returns `true` if the metadata was
+/// written in place, or `false` if the file was replaced.
 pub(crate) fn set_metadata_locked(
     lock: &FileLock,
     metadata: &Value,
     edit: MetadataEdit,
-) -> Result<()> {
+) -> Result<bool> {
     lock.roll_back()?;
     let source = Arc::new(FileSource::open(lock.path())?);
     let reader = OpenOptions::limited(edit.limits).ignore_metadata(true).from_source(source)?;
     match section_in_place(&reader, metadata, edit) {
-        Ok(section) => replace(&mut FileStorage::open(lock)?, &reader, &section),
+        Ok(section) => {
+            replace(&mut FileStorage::open(lock)?, &reader, &section)?;
+            Ok(true)
+        }
         Err(error) if edit.grow && matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }) => {
             let checksum = edit.checksum.or(reader.meta_header().map(|header| header.checksum));
             let checksum = checksum.unwrap_or_default();
@@ -93,7 +97,8 @@ pub(crate) fn set_metadata_locked(
             let options = RewriteOptions { limits: edit.limits, ..RewriteOptions::new() }
                 .metadata(metadata)
                 .metadata_options(options);
-            rewrite_locked(lock, lock.path(), &options)
+            rewrite_locked(lock, lock.path(), &options)?;
+            Ok(false)
         }
         Err(error) => Err(error),
     }
