@@ -66,6 +66,9 @@ pub enum ErrorKind {
         blobref: BlobRef,
         /// A description of the error, such as the expected and actual length.
         message: String,
+        /// The error from the store, or `None` if the store returned wrong bytes or there is no
+        /// store.
+        error: Option<StoreError>,
     },
     /// A store of blobs returned an error.
     #[error(transparent)]
@@ -124,7 +127,9 @@ impl binio::FormatErrorKind for ErrorKind {
         match self {
             Self::Io(error) => error.is_bad_data(),
             Self::Json(_) | Self::Rejected(_) => true,
-            Self::Blob { code, .. } => *code != Code::BlobMissing,
+            Self::Blob { code, error, .. } => {
+                *code != Code::BlobMissing || error.as_ref().is_some_and(StoreError::is_bad_data)
+            }
             Self::Store(error) => error.is_bad_data(),
             Self::Kvs(error) => error.is_bad_data(),
             _ => false,
@@ -135,6 +140,7 @@ impl binio::FormatErrorKind for ErrorKind {
         match self {
             Self::Io(error) => error.io_error(),
             Self::Store(StoreError::Io(error))
+            | Self::Blob { error: Some(StoreError::Io(error)), .. }
             | Self::Kvs(KvsError::Store(StoreError::Io(error))) => Some(error),
             _ => None,
         }

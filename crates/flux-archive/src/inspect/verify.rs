@@ -220,7 +220,9 @@ impl Archive<'_> {
                 }
                 Err(error) => error,
             };
-            let ErrorKind::Blob { code, blobref, message } = error.kind() else { return Ok(None) };
+            let ErrorKind::Blob { code, blobref, message, .. } = error.kind() else {
+                return Ok(None);
+            };
             let message = format!("blob {blobref}: {message}");
             Ok(Some(Diagnostic::new(*code, self.place(index, number), message)))
         });

@@ -140,24 +140,25 @@ pub(crate) fn get_verified(
 /// Reads the blob of a region, and verifies its length and digest.
 pub(crate) fn fetch(store: &dyn BlobStore, region: &Region, out: &mut Vec<u8>) -> Result<()> {
     let blobref = region.blobref;
-    let blob_error = |code, message| ErrorKind::Blob { code, blobref, message }.into();
+    let blob_error =
+        |code, message, error| ErrorKind::Blob { code, blobref, message, error }.into();
     let size = region.size;
-    let wrong_length = |found: u64| {
+    let wrong_length = |found: u64, error| {
         let message = format!("expected {}, found {found}", count(size, "byte"));
-        blob_error(Code::BlobLength, message)
+        blob_error(Code::BlobLength, message, error)
     };
     store.get_sized(&blobref, size, out).map_err(|error| match error {
-        StoreError::Length { found } => wrong_length(found),
-        StoreError::Corrupt(_) => blob_error(Code::BlobDigest, error.to_string()),
-        _ => blob_error(Code::BlobMissing, error.to_string()),
+        StoreError::Length { found } => wrong_length(found, Some(error)),
+        StoreError::Corrupt(_) => blob_error(Code::BlobDigest, error.to_string(), Some(error)),
+        _ => blob_error(Code::BlobMissing, error.to_string(), Some(error)),
     })?;
     if out.len() as u64 != size {
-        return Err(wrong_length(out.len() as u64));
+        return Err(wrong_length(out.len() as u64, None));
     }
     let computed = BlobRef::of(blobref.hash(), out);
     if computed != blobref {
         let message = format!("the stored bytes have the digest {computed}");
-        return Err(blob_error(Code::BlobDigest, message));
+        return Err(blob_error(Code::BlobDigest, message, None));
     }
     Ok(())
 }
@@ -200,6 +201,34 @@ mod tests {
         assert!(store.get(&blobref, &mut blob).is_ok());
         let error = get_verified(&store, &blobref, &mut blob).unwrap_err();
         assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+    }
+
+    /// A store that returns an error for every blob.
+    struct Failing(StoreError);
+
+    impl BlobStore for Failing {
+        fn get(&self, _: &BlobRef, _: &mut Vec<u8>) -> Result<(), StoreError> {
+            Err(self.0.clone())
+        }
+
+        fn contains(&self, _: &BlobRef) -> Result<bool, StoreError> {
+            Err(self.0.clone())
+        }
+    }
+
+    #[test]
+    fn a_damaged_store_is_bad_data_but_a_missing_or_unreadable_blob_is_not() {
+        let region = Region { offset: 0, size: 1, blobref: BlobRef::of(HashType::Sha1, b"a") };
+        for (error, is_bad_data, is_io) in [
+            (StoreError::NotFound, false, false),
+            (std::io::Error::from(std::io::ErrorKind::PermissionDenied).into(), false, true),
+            (StoreError::Damaged("no tables".to_owned()), true, false),
+            (StoreError::Corrupt("not lz4".to_owned()), true, false),
+        ] {
+            let error = fetch(&Failing(error), &region, &mut Vec::new()).unwrap_err();
+            let found = (error.is_bad_data(), error.io_error().is_some());
+            assert_eq!(found, (is_bad_data, is_io), "{error}");
+        }
     }
 
     #[test]

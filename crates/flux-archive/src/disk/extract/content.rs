@@ -143,7 +143,7 @@ impl<'o> ContentWriter<'o> {
             self.buffers.with(|blob| {
                 let missing = || {
                     let (code, message) = (Code::BlobMissing, "no store was given".to_owned());
-                    ErrorKind::Blob { code, blobref: region.blobref, message }
+                    ErrorKind::Blob { code, blobref: region.blobref, message, error: None }
                 };
                 let store = self.store.ok_or_else(missing)?;
                 fetch(store, region, blob)?;
