@@ -1,5 +1,5 @@
-//! Compares every way of reading and writing elements with a naive model, which computes the
-//! position of each element from the definition of strides.
+//! Compares reading and writing elements with a naive model, which computes the position of each
+//! element from the definition of strides.
 
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 

@@ -1,4 +1,4 @@
-//! Every source passes the suite in `binio::source`, with empty, short and long content.
+//! Sources pass the suite in `binio::source`, with empty, short and long content.
 
 use std::fs;
 use std::io::Cursor;

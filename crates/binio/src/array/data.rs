@@ -10,7 +10,7 @@ use crate::{Error, ErrorKind, ReadAt};
 /// A source of the bytes that contain the elements of an array, with the error type of the format.
 ///
 /// Every [`ReadAt`] implements this trait. Formats only implement it themselves for data that is
-/// not a plain source, such as a compressed block. Large reads call its methods from several
+/// not a plain source, such as a compressed block. Large reads may call its methods from several
 /// threads at the same time.
 ///
 /// This trait does not extend [`ReadAt`], because errors would then lose details that only the
@@ -91,9 +91,9 @@ pub enum Access {
         /// are read.
         piece: usize,
     },
-    /// Every read decodes all the data. Contiguous elements are read with a single call of
-    /// [`read_exact_at`](Data::read_exact_at), and all other elements are copied from the result of
-    /// a single call of [`bytes_at`](Data::bytes_at).
+    /// Every read decodes all the data, so a whole array is read with a single call:
+    /// [`read_exact_at`](Data::read_exact_at) if contiguous elements are read into a buffer, and
+    /// [`bytes_at`](Data::bytes_at) otherwise.
     Whole,
 }
 

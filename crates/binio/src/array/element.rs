@@ -187,7 +187,8 @@ impl sealed::Storage for bool {
 }
 
 /// The elements of an array, which dereference to a slice. They are borrowed if they are contiguous
-/// and aligned in memory and have the native byte order. Otherwise, they are copied.
+/// and aligned in memory and have the native byte order. Otherwise, and always for `bool`, they are
+/// copied.
 #[derive(Clone, Debug)]
 pub struct Elements<T: Element>(Place<T>);
 
@@ -205,8 +206,8 @@ impl<T: Element> Elements<T> {
         Some(Self(Place::Shared(bytes)))
     }
 
-    /// Returns `true` if the elements are borrowed from the memory of the data, so nothing was
-    /// copied.
+    /// Returns `true` if the elements are borrowed from the bytes of the data instead of copied.
+    /// The bytes may have been decoded for this purpose.
     pub fn is_borrowed(&self) -> bool {
         matches!(self.0, Place::Shared(_))
     }

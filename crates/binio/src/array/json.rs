@@ -3,7 +3,7 @@
 //! | element | JSON |
 //! |---|---|
 //! | integer, boolean | number, boolean |
-//! | float | number with the fewest digits that read back as the same value; `"nan"`, `"inf"`, `"-inf"` |
+//! | float | number with the fewest digits that read back as the same value (for `f2`, as the same `f8`); `"nan"`, `"inf"`, `"-inf"` |
 //! | complex | `{"$complex": [1.0, -2.0]}` |
 //! | date | ISO 8601 string with the precision of its unit; number if it has no unit; `"NaT"` |
 //! | time span | number of units; `"NaT"` |

@@ -10,7 +10,7 @@
 //! | `True`, `False`, `None` | boolean, null |
 //!
 //! Nothing else is accepted, and nothing is ever evaluated. Literals are limited to 1 MiB of text
-//! and 132 levels of nesting, enough for records that nest 64 levels deep.
+//! and 132 levels of nesting, enough for 64 nested lists of fields.
 
 use std::fmt::{self, Write};
 

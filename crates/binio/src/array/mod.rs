@@ -37,11 +37,11 @@
 //!
 //! # Reading
 //!
-//! [`Array::view`] borrows memory if possible. All other methods read the elements and change their
-//! byte order in a single pass. If the source is not in memory, only the ranges that contain
-//! elements are read, with as few reads as possible ([`Access`]). With the feature `rayon`, the
-//! threads of the current rayon pool share the work of reading more than 1 MiB. To choose the pool,
-//! call the method inside `pool.install`.
+//! [`Array::view`] borrows memory if possible. If elements are copied, their byte order is changed
+//! in the same pass. If the source is not in memory, only the ranges that contain elements are
+//! read, with as few reads as possible ([`Access`]). With the feature `rayon`, the threads of the
+//! current rayon pool may share the work of reading more than 1 MiB. To choose the pool, call the
+//! method inside `pool.install`.
 //!
 //! [`Bytes`]: crate::Bytes
 

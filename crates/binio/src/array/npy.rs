@@ -84,7 +84,7 @@ impl Header {
         }
         let byte_size = byte_size(&shape, datatype.itemsize()).ok_or_else(|| {
             ElementsError::Shape(format!(
-                "an array of shape {shape:?} and type {datatype} exceeds 2^63 bytes"
+                "an array of shape {shape:?} and type {datatype} exceeds 2^63 - 1 bytes"
             ))
         })?;
         Ok(Self { datatype, order, shape, byte_size })
@@ -105,10 +105,10 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Fails with [`Magic`](crate::ErrorKind::Magic) if the source does not start with the marker
-    /// of the format, with [`Truncated`](crate::ErrorKind::Truncated) if it ends inside the header,
-    /// with [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version, with
-    /// [`Limit`](crate::ErrorKind::Limit) if the text is longer than 1 MiB, and with
+    /// Fails with [`Truncated`](crate::ErrorKind::Truncated) if the source has fewer than 10 bytes
+    /// or ends inside the header, with [`Magic`](crate::ErrorKind::Magic) if it does not start with
+    /// the marker of the format, with [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown
+    /// version, with [`Limit`](crate::ErrorKind::Limit) if the text is longer than 1 MiB, and with
     /// [`Invalid`](crate::ErrorKind::Invalid) if the text of a version 3.0 header is not UTF-8.
     /// Fails with [`Array`](crate::ErrorKind::Array) if the text does not describe an array: see
     /// [`parse`](Self::parse). Also fails if the source cannot be read.
@@ -124,8 +124,8 @@ impl Header {
     ///
     /// Fails with [`ElementsError::Npy`] if the text is not a dictionary with exactly the expected
     /// keys, or if `fortran_order` is not a boolean. Fails with [`ElementsError::Shape`] if the
-    /// shape is not a tuple of counts. Also fails in the same cases as [`Datatype::parse`] and
-    /// [`new`](Self::new).
+    /// shape is not a tuple or list of counts. Also fails in the same cases as [`Datatype::parse`]
+    /// and [`new`](Self::new).
     pub fn parse(text: &str) -> std::result::Result<Self, ElementsError> {
         let invalid = |message: String| ElementsError::Npy(message);
         let dictionary = Literal::parse(text).map_err(|error| invalid(error.to_string()))?;

@@ -6,9 +6,11 @@ use num_complex::Complex;
 use crate::Endian;
 use crate::array::{ScalarKind, ScalarType};
 
-/// The value of a boolean, integer, float, complex, date or time span element of any size.
+/// The value of a boolean, integer, float, complex, date or time span element, unless it consists
+/// of C's `long double`.
 ///
-/// Conversions preserve the value: `true` becomes 1, and `2.0` becomes the integer 2.
+/// Conversions to integers are exact: `true` becomes 1, and `2.0` becomes 2, but `2.5` cannot be
+/// converted. Conversions to floats round large integers.
 ///
 /// ```
 /// use binio::array::Number;
@@ -116,7 +118,7 @@ impl ScalarType {
     }
 
     /// Encodes a number as the bytes of one element. If the type is a float or complex type, the
-    /// number is rounded to the nearest value of the type.
+    /// number is rounded to the precision of the type.
     ///
     /// Returns `None`, and leaves the bytes unspecified, if the type cannot represent the number: a
     /// fraction as an integer, a complex number as a float, anything but a boolean or the integers

@@ -26,7 +26,8 @@ const SUMMARY: u64 = 1000;
 /// Number of elements shown at each end of an axis in a summary.
 const EDGE: u64 = 3;
 
-/// Maximum number of elements to print if elements share bytes.
+/// Maximum number of elements to print if they are together larger than their extent, because they
+/// share bytes.
 const MAX_REPEATED: u64 = 1 << 24;
 
 /// Maximum number of lines with elements in a summary.
@@ -196,11 +197,11 @@ impl<D: Data> Array<D> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ElementsError::Output`] if `out` cannot be written, and with the error of the
-    /// data if the elements cannot be read. Fails with [`ElementsError::Shape`] for more than 2^24
-    /// empty lists or elements without bytes, or for more than 2^16 of either in a field of a
-    /// record. Fails with [`ElementsError::Limit`] for more than 2^24 elements that share bytes, or
-    /// if such elements together exceed [`max_alloc`](crate::Limits::max_alloc).
+    /// Same as [`for_each_piece`](Self::for_each_piece). Also fails with [`ElementsError::Output`]
+    /// if `out` cannot be written, and with [`ElementsError::Shape`] for more than 2^24 empty lists
+    /// or elements without bytes, or for more than 2^16 of either in a field of a record. Fails
+    /// with [`ElementsError::Limit`] for more than 2^24 elements that are together larger than
+    /// their [`extent`](Strided::extent) because they share bytes.
     pub fn write_elements(
         &self,
         out: &mut dyn Write,
@@ -254,9 +255,11 @@ impl<D: Data> Array<D> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ElementsError::Output`] if `out` cannot be written, and with the error of the
-    /// data if the elements cannot be read. Fails with [`ElementsError::Shape`] for more than 2^16
-    /// elements without bytes in a field of a record, or for more than 2^24 empty rows.
+    /// Same as [`write_elements`](Self::write_elements) for at most 1,000 elements. For more
+    /// elements, fails with [`ElementsError::Output`] if `out` cannot be written, with
+    /// [`ElementsError::Shape`] for more than 2^16 elements without bytes in a field of a record,
+    /// with [`ElementsError::Memory`] if there is not enough memory for an element, and with the
+    /// error of the data if the elements cannot be read.
     pub fn write_summary(
         &self,
         out: &mut dyn Write,
@@ -407,7 +410,7 @@ impl serde_json::ser::Formatter for Escaped {
 }
 
 /// Writes all or part of a JSON text, and escapes the control characters from U+007F upwards. The
-/// control characters below U+0020 are already escaped in any JSON text.
+/// control characters below U+0020 are already escaped in the strings of any JSON text.
 ///
 /// # Errors
 ///

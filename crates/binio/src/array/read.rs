@@ -21,7 +21,8 @@ const SWAP_PIECE: usize = 1 << 20;
 #[cfg(feature = "rayon")]
 const PARALLEL: usize = 1 << 20;
 
-/// Minimum and maximum number of bytes that a thread copies at a time.
+/// Range of the maximum number of bytes that a thread copies at a time. The maximum depends on the
+/// size of the array and the number of threads.
 #[cfg(feature = "rayon")]
 const PARALLEL_PIECES: std::ops::RangeInclusive<usize> = (256 << 10)..=(4 << 20);
 

@@ -99,7 +99,7 @@ impl Record {
             }
         }
         if i64::try_from(itemsize).is_err() {
-            return Err(invalid("the record exceeds 2^63 bytes"));
+            return Err(invalid("the record exceeds 2^63 - 1 bytes"));
         }
         if depth >= MAX_RECORD_DEPTH {
             return Err(invalid(format!("records nest deeper than {MAX_RECORD_DEPTH} levels")));
@@ -281,7 +281,7 @@ impl Field {
 
 fn too_large(field: &str) -> ElementsError {
     invalid(format!(
-        "field {} extends past the end of the record, or past 2^63 bytes",
+        "field {} extends past the end of the record, or past 2^63 - 1 bytes",
         shortened(field)
     ))
 }

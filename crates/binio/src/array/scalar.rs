@@ -83,7 +83,7 @@ const TIME_UNITS: [&str; 13] =
     ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"];
 
 impl ScalarType {
-    /// Creates a type from a kind, a size in bytes and a byte order. For a kind without a byte
+    /// Creates a type from a kind, a size in bytes and a byte order. For a type without a byte
     /// order, the byte order becomes little-endian.
     ///
     /// # Errors

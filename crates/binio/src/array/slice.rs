@@ -148,8 +148,8 @@ impl Strided {
             }
             if part.is_kept {
                 shape.push(part.count);
-                // If only one element is selected, the step is not used and may overflow. If more
-                // elements are selected, the step stays inside the array and cannot overflow.
+                // The product can only overflow if it is not used, because the part has no more
+                // than one element along this axis or no elements at all.
                 let long = stride.checked_mul(part.step);
                 strides.push(if part.count > 1 { long.unwrap_or(stride) } else { stride });
             }

@@ -14,7 +14,7 @@ use crate::array::{ElementsError, Field};
 use crate::diagnostic;
 use crate::error::elements::shape as bad_shape;
 
-/// Maximum number of dimensions of an array or a field, the same as in numpy.
+/// Maximum number of dimensions of an array or a field, the same as in numpy 2.
 pub const MAX_DIMENSIONS: usize = 64;
 
 /// The order of an array's elements, determined by the index that varies fastest.
@@ -115,7 +115,7 @@ impl Strided {
     /// # Errors
     ///
     /// Same as [`new`](Self::new). Also fails with [`ElementsError::Shape`] if a stride would be
-    /// 2^63 bytes or more.
+    /// 2^63 bytes or more, unless the array has no elements.
     pub fn packed(
         shape: Vec<u64>,
         order: Order,
@@ -285,8 +285,8 @@ impl Strided {
     /// # Errors
     ///
     /// Fails with [`ElementsError::Shape`] if the result has more than 64 dimensions or more than
-    /// 2^64 - 1 elements, and with [`ElementsError::Outside`] if the field extends past the end of
-    /// the elements.
+    /// 2^64 - 1 elements, or if a stride of the field would be 2^63 bytes or more. Fails with
+    /// [`ElementsError::Outside`] if the field extends past the end of the elements.
     pub fn field(&self, field: &Field) -> Result<Self, ElementsError> {
         let itemsize = field.datatype().itemsize();
         let inner = c_strides(field.shape(), itemsize)?;
@@ -501,7 +501,7 @@ pub fn c_strides(shape: &[u64], itemsize: u64) -> Result<Vec<i64>, ElementsError
         *place = match stride {
             Some(stride) => stride,
             None if is_empty => i64::MAX,
-            None => return Err(bad_shape(format!("the shape {shape:?} exceeds 2^63 bytes"))),
+            None => return Err(bad_shape(format!("the shape {shape:?} exceeds 2^63 - 1 bytes"))),
         };
         stride = i64::try_from(count.max(1)).ok().and_then(|count| place.checked_mul(count));
     }

@@ -8,8 +8,8 @@ impl<D: Data> Array<D> {
     ///
     /// # Errors
     ///
-    /// Same as [`read_bytes`](Self::read_bytes). Also fails with [`ElementsError::Type`] if the
-    /// elements are not text, and with [`ElementsError::Limit`] if there are more than
+    /// Same as [`view`](Self::view). Also fails with [`ElementsError::Type`] if the elements are
+    /// not text, and with [`ElementsError::Limit`] if there are more than
     /// [`max_items`](crate::Limits::max_items) strings, or if the list of strings exceeds
     /// [`max_alloc`](crate::Limits::max_alloc).
     ///

@@ -302,7 +302,8 @@ impl<D: Data> Array<D> {
     }
 
     /// Returns the elements in C order. They are borrowed if they are contiguous and aligned in
-    /// memory and have the native byte order. Otherwise, they are copied in a single pass.
+    /// memory and have the native byte order. Otherwise, they are copied in a single pass. Elements
+    /// of type `bool` are always copied, because not every byte is a valid `bool`.
     ///
     /// # Errors
     ///
@@ -323,8 +324,8 @@ impl<D: Data> Array<D> {
     ///
     /// # Errors
     ///
-    /// Fails with the error of the data if it cannot be decoded, or if there is not enough memory
-    /// for the decoded bytes.
+    /// Fails with the error of the data if the extent is outside the data, if the data cannot be
+    /// decoded, or if there is not enough memory for the decoded bytes.
     pub fn shared_bytes(&self) -> Result<Option<Bytes>, D::Error> {
         match self.data.access() {
             Access::Memory | Access::Whole => self.data.bytes_at(self.layout.extent()).map(Some),
@@ -339,8 +340,9 @@ impl<D: Data> Array<D> {
     /// # Errors
     ///
     /// Stops at the first error of `body` and returns it. Fails with the error of the data if the
-    /// elements cannot be read, with [`ElementsError::Memory`] if there is not enough memory for a
-    /// piece, and with [`ElementsError::Limit`] if elements share bytes and together exceed
+    /// elements cannot be read, and with [`ElementsError::Memory`] if there is not enough memory
+    /// for a piece. Fails with [`ElementsError::Limit`] if the elements share so many bytes that
+    /// they are together larger than their [`extent`](Strided::extent), and exceed
     /// [`max_alloc`](Limits::max_alloc).
     pub fn for_each_piece(
         &self,
@@ -354,8 +356,8 @@ impl<D: Data> Array<D> {
         read::for_each_piece(&self.data, &self.layout.in_order(order), max, body)
     }
 
-    /// Checks the limits if elements share bytes, because such elements can together be far larger
-    /// than the data.
+    /// Checks the limits if elements share so many bytes that they are together larger than their
+    /// extent, because such elements can be far larger than the data.
     pub(super) fn check_repeated(&self) -> Result<(), ElementsError> {
         let extent = self.layout.extent();
         if self.layout.byte_size().is_none_or(|size| size > extent.end - extent.start) {

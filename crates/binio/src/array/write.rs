@@ -33,7 +33,8 @@ const PIECE: usize = 1 << 20;
 /// Fails with [`ElementsError::BufferSize`] if the length of `packed` differs from the size of the
 /// elements, with [`ElementsError::Overlap`] if elements may share bytes, with
 /// [`ElementsError::Datatype`] if the fields of a record overlap and would have to change their
-/// byte order, and with [`ElementsError::Outside`] if an element is outside the data.
+/// byte order, with [`ElementsError::Outside`] if an element is outside the data, and with
+/// [`ElementsError::Shape`] if the layout exceeds the address space.
 pub fn write_bytes(
     array: &Strided,
     datatype: &Datatype,
@@ -61,8 +62,9 @@ pub fn write_bytes(
 }
 
 /// Writes elements in ranges. Calls `write` with the bytes of each range and its offset in the
-/// data, in order of increasing index along each axis. A range is as long as the layout allows, but
-/// at most about 1 MiB if elements have to be rearranged or swapped.
+/// data, in order of increasing index along each axis. A range is as long as the layout allows. If
+/// its elements have to be rearranged or swapped, it has at most 1 MiB, or consists of a single
+/// larger element.
 ///
 /// The parameters are the same as for [`write_bytes`].
 ///

@@ -6,7 +6,7 @@
 //! | blosclz | see its module |
 //! | lz4 | one LZ4 block |
 //! | snappy | raw snappy, whose stored length also has to match |
-//! | zlib | one complete RFC 1950 stream |
+//! | zlib | one complete RFC 1950 stream; bytes after it are ignored |
 //! | zstd | one frame; requires the feature `blosc-zstd` |
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};

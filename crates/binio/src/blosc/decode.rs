@@ -100,11 +100,11 @@ impl<'a> Buffer<'a> {
     ///
     /// # Errors
     ///
-    /// Fails with [`Invalid`](crate::ErrorKind::Invalid) if `out` has a different length or a block
-    /// is damaged, with [`Truncated`](crate::ErrorKind::Truncated) if a stream ends too early, and
-    /// with [`Unsupported`](crate::ErrorKind::Unsupported) if the codec is zstd and this build
-    /// lacks the feature `blosc-zstd`. Fails with [`Io`](crate::ErrorKind::Io) if there is not
-    /// enough memory to decode a block. After an error, the content of `out` is unspecified.
+    /// Fails with [`Invalid`](crate::ErrorKind::Invalid) if `out` has a different length, with
+    /// [`Invalid`](crate::ErrorKind::Invalid) or [`Truncated`](crate::ErrorKind::Truncated) if a
+    /// block is damaged, and with [`Unsupported`](crate::ErrorKind::Unsupported) if the codec is
+    /// zstd and this build lacks the feature `blosc-zstd`. Fails with [`Io`](crate::ErrorKind::Io)
+    /// if there is not enough memory. After an error, the content of `out` is unspecified.
     pub fn decode_into(&self, out: &mut [u8], scratch: &mut Scratch) -> Result<()> {
         check_len(out.len(), self.nbytes())?;
         for (index, place) in (0..).zip(out.chunks_mut(self.block_len())) {

@@ -8,7 +8,8 @@ use super::header::{
 use super::shuffle::shuffle;
 use crate::{Error, ErrorKind, Result};
 
-/// Minimum block size in bytes. Shorter data is not compressed.
+/// Minimum block size in bytes, before it is rounded down to whole elements. Shorter data is not
+/// compressed.
 const MIN_BLOCKSIZE: usize = 128;
 /// Maximum block size in bytes that the C library can decode.
 const MAX_BLOCKSIZE: usize = 715_827_542;
@@ -70,7 +71,7 @@ impl Compressor {
         }
     }
 
-    /// Returns `true` for slow compressors, whose automatic blocks are twice as large.
+    /// Returns `true` for slow compressors, whose automatic blocks are larger.
     fn is_slow(self) -> bool {
         matches!(self, Self::Lz4hc | Self::Zlib | Self::Zstd)
     }
@@ -149,7 +150,8 @@ impl CompressOptions {
 ///
 /// Fails with [`Limit`](ErrorKind::Limit) for more than [`MAX_NBYTES`] bytes, with
 /// [`Invalid`](ErrorKind::Invalid) if the level or the typesize is out of range, and with
-/// [`Unsupported`](ErrorKind::Unsupported) if this build lacks the compressor.
+/// [`Unsupported`](ErrorKind::Unsupported) if this build lacks the compressor. May fail with
+/// [`Io`](ErrorKind::Io) if there is not enough memory.
 pub fn compress(data: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     compress_into(data, options, &mut out)?;

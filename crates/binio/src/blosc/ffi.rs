@@ -91,7 +91,7 @@ mod tests {
     ];
 
     #[test]
-    fn compression_stays_within_its_buffers_with_all_options_and_lengths() {
+    fn compression_stays_within_its_buffers_with_varying_options_and_lengths() {
         let data: Vec<u8> = (0..2000_u32).map(|n| (n / 5 + n % 3) as u8).collect();
         let mut out = Vec::new();
         for compressor in THERE {

@@ -122,7 +122,7 @@ fn short_sequence(stream: &[u8], out: &mut [u8], done: usize) -> Option<(usize, 
     let distance = usize::from(u16::from_le_bytes([window[run + 1], window[run + 2]]));
     let to = done + run;
     let from = to.checked_sub(distance)?;
-    // A match is at most 18 bytes long, but 24 bytes are always copied.
+    // A match is at most 18 bytes long, but up to 24 bytes are copied.
     if to + 24 > out.len() || distance == 0 {
         return None;
     }

@@ -8,11 +8,12 @@
 //!
 //! Each stream is preceded by its length (i32). A stream as long as its data is stored plain; all
 //! others are compressed with the codec of the buffer. After decompression, the bytes or bits of a
-//! block are unshuffled. If compression does not shrink the data, the buffer is *memcpyed*: the
-//! uncompressed data follows the header. All integers are little-endian.
+//! block are unshuffled. If the data is too short to compress or does not shrink, the buffer is
+//! *memcpyed*: the uncompressed data follows the header. All integers are little-endian.
 //!
-//! Decoding uses only safe Rust, and checks that the fields agree with each other and with the
-//! number of bytes available. Start with [`Buffer`]:
+//! Decoding never calls the C library of Blosc; only zstd streams are decoded by C code. The
+//! decoder checks that the fields agree with each other and with the number of bytes available.
+//! Start with [`Buffer`]:
 //!
 //! ```
 //! use binio::Limits;

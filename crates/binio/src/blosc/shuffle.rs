@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn unshuffling_matches_the_definition_for_every_typesize_and_length() {
+    fn unshuffling_matches_the_definition_for_many_typesizes_and_lengths() {
         for typesize in (1..=33).chain([255]) {
             for count in [0, 1, 7, 63, 64, 65, 127, 128, 200] {
                 for tail in [0, 1, typesize - 1] {

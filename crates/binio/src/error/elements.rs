@@ -22,7 +22,7 @@ use crate::error::count::count;
 pub enum ElementsError {
     /// The shape is invalid, or it cannot be used for the operation.
     Shape(String),
-    /// The strides do not fit the shape.
+    /// The strides do not fit the shape, or no strides can describe the new shape.
     Strides(String),
     /// The datatype is invalid, too large or too deeply nested, or it does not suit the operation.
     Datatype(String),
@@ -62,7 +62,7 @@ pub enum ElementsError {
     },
     /// Some elements may share bytes, so the array cannot be written.
     Overlap,
-    /// An amount exceeds the caller's limits.
+    /// An amount exceeds a limit, usually one of the caller's [`Limits`](crate::Limits).
     Limit {
         /// Description of the limited quantity.
         what: &'static str,

@@ -12,7 +12,7 @@ pub trait FormatErrorKind: std::error::Error + Clone + Send + Sync + 'static {
     fn from_binio(error: Error) -> Self;
 
     /// Returns `true` if the file is at fault, rather than the machine, the caller or a limit. In
-    /// this case, the command line exits with status 1 instead of 2.
+    /// this case, most commands exit with status 1 instead of 2.
     fn is_bad_data(&self) -> bool;
 
     /// Returns the system error, or `None` for any other kind of error.

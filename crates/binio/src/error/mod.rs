@@ -106,7 +106,7 @@ pub enum ErrorKind {
         /// The checksum of the data.
         computed: Digest,
     },
-    /// An amount in the file exceeds the caller's [`Limits`](crate::Limits).
+    /// An amount exceeds a limit, usually one of the caller's [`Limits`](crate::Limits).
     Limit {
         /// Description of the limited quantity.
         what: &'static str,
@@ -129,7 +129,7 @@ pub enum ErrorKind {
     #[cfg(feature = "array")]
     /// An array cannot be described, read or written.
     Array(ElementsError),
-    /// Another process is changing the file. See `write::FileLock`.
+    /// The file is locked, usually because another process is changing it. See `write::FileLock`.
     Locked,
     /// The journal next to a file belongs to another file. See `write::journal`.
     ForeignJournal,
@@ -201,6 +201,7 @@ impl Error {
     }
 
     /// Returns `true` if the file is at fault, rather than the machine, the caller or a limit.
+    /// Returns `false` for `ErrorKind::Array`, although the file may be at fault.
     pub fn is_bad_data(&self) -> bool {
         use ErrorKind::{ForeignJournal, Invalid, Magic, Truncated};
         match self.kind() {

@@ -7,7 +7,7 @@ pub enum ColorMap {
     /// Black to white.
     #[default]
     Grey,
-    /// Dark blue, green, yellow: matplotlib's `viridis`.
+    /// Dark purple, blue, green, yellow: matplotlib's `viridis`.
     Viridis,
     /// Black, purple, orange, light yellow: matplotlib's `inferno`.
     Inferno,

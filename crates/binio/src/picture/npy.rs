@@ -30,7 +30,8 @@ impl Plane {
     ///
     /// # Errors
     ///
-    /// Same as [`Reducer::new`]. Also fails if `write` fails or writes no header.
+    /// Fails with the error of `write`, or if `write` writes no header. If the header is invalid or
+    /// [`Reducer::new`] fails, the output returns this error to `write` as an [`io::Error`].
     pub fn from_npy<E: From<io::Error>>(
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
         mask: Option<Vec<bool>>,
@@ -51,7 +52,8 @@ impl Values {
     ///
     /// # Errors
     ///
-    /// Same as [`Values::new`]. Also fails if `write` fails or writes no header.
+    /// Fails with the error of `write`, or if `write` writes no header. If the header is invalid or
+    /// [`Values::new`] fails, the output returns this error to `write` as an [`io::Error`].
     pub fn from_npy<E: From<io::Error>>(
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
         mask: Option<Vec<bool>>,

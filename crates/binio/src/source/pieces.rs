@@ -12,8 +12,8 @@ use crate::Result;
 /// [`ReadAt::pieces`](crate::ReadAt::pieces).
 ///
 /// Every piece has the requested size, except that the last one may be shorter. A size of 0 is
-/// treated as 1. A source in memory shares its bytes. Any other source reuses the buffer of the
-/// previous piece if the caller has dropped that piece.
+/// treated as 1. A source that [is in memory](crate::ReadAt::is_memory) shares its bytes. Any other
+/// source reuses the buffer of the previous piece if the caller has dropped that piece.
 ///
 /// A range that ends before it starts has no pieces. If the range extends past the end of the
 /// source, the first piece that does so is replaced with an error. An error is always the last

@@ -17,9 +17,9 @@ pub(super) const FILE_PIECE: usize = 1 << 20;
 /// A sequence of bytes that can be read by position.
 ///
 /// The length is fixed when the source is created. Every read is exact: it either returns all
-/// requested bytes or fails with an error that contains the offset. A read past the end fails with
-/// [`Truncated`](crate::ErrorKind::Truncated). Implementations must provide [`len`](Self::len) and
-/// [`read_exact_at`](Self::read_exact_at).
+/// requested bytes or fails. A read past the end fails with
+/// [`Truncated`](crate::ErrorKind::Truncated), and the error contains the offset. Implementations
+/// must provide [`len`](Self::len) and [`read_exact_at`](Self::read_exact_at).
 ///
 /// ```
 /// use binio::{Bytes, ReadAt};

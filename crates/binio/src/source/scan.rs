@@ -1,8 +1,8 @@
 //! Finding a marker in a source with bounded memory.
 //!
-//! A [`Scanner`] searches a range for a single byte string. A source in memory is searched in
-//! place. Any other source is read in windows. Each window overlaps the previous one by one byte
-//! less than the length of the marker, so that no match across a boundary is missed:
+//! A [`Scanner`] searches a range for a single byte string. A source that shares its memory is
+//! searched in place. Any other source is read in windows. Each window overlaps the previous one by
+//! one byte less than the length of the marker, so that no match across a boundary is missed:
 //!
 //! ```text
 //! range    |------------------------------------------|
@@ -86,8 +86,8 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
     }
 
     crate::setters! {
-        /// Sets the number of bytes to read at a time from a source that is not in memory. The
-        /// default is 256 KiB, and the minimum is the length of the marker.
+        /// Sets the number of bytes to read at a time from a source that does not share its memory.
+        /// The default is 256 KiB, and the minimum is the length of the marker.
         window: usize;
     }
 

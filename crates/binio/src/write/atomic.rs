@@ -6,14 +6,14 @@
 //! commit   by syncing the file, linking or renaming it, and syncing the directory
 //! ```
 //!
-//! A crash before the file gets its name leaves only the old file. A later crash leaves the new
-//! file. If the target already exists, the new file first gets a temporary name,
-//! `.atomic-01234567-0.tmp`, and is then renamed.
+//! A crash before the commit leaves only the old file, and a crash after it leaves the new file. If
+//! the target already exists, the new file first gets a temporary name, `.atomic-01234567-0.tmp`,
+//! and is then renamed. A crash between these two steps leaves the old file and the temporary one.
 //!
 //! Systems other than Linux, and some Linux file systems, have no unnamed files. The file then has
-//! its temporary name from the start, and a crash leaves it behind. The next writer to the same
-//! target removes the file. A program that is ended by a signal can [remove its temporary files
-//! itself](super::remove_temporaries).
+//! its temporary name from the start, and a crash leaves it behind. On Unix, the next writer to the
+//! same target usually removes the temporary file. A program that is ended by a signal can [remove
+//! its temporary files itself](super::remove_temporaries).
 //!
 //! An interrupted in-place change of the old file is rolled back before the file is replaced, so
 //! that the [journal] of the old file does not remain next to the new one.
@@ -85,7 +85,8 @@ impl AtomicFile {
         begin().with_context(|| target.display().to_string())
     }
 
-    /// Returns the path of the file that will be created or replaced, with symbolic links resolved.
+    /// Returns the path of the file that will be created or replaced. If the file already exists,
+    /// symbolic links in the path are resolved.
     pub fn target(&self) -> &Path {
         &self.target
     }
@@ -254,8 +255,8 @@ pub(super) fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// Returns the path of the file that will be created or replaced, with symbolic links resolved.
-/// Fails if the path exists but is not a regular file.
+/// Returns the path of the file that will be created or replaced, with symbolic links resolved if
+/// the file already exists. Fails if the path exists but is not a regular file.
 fn resolve(target: &Path) -> Result<PathBuf> {
     let exists = match fs::symlink_metadata(target) {
         Ok(_) => true,

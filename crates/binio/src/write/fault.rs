@@ -47,7 +47,8 @@ pub enum Fault {
     /// Like `StopAtOperation`, but the first half of the bytes written by the operation with this
     /// index takes effect.
     TearAtOperation(u64),
-    /// The byte with this index and all later bytes cannot be written, as on a full disk.
+    /// The byte with this index and all later bytes cannot be written, as on a full disk. Later
+    /// operations fail as well.
     FailAtByte(u64),
     /// The byte with this index and all later bytes are lost, but the operations report success.
     StopAtByte(u64),

@@ -91,8 +91,9 @@ pub enum Pending {
 ///
 /// # Errors
 ///
-/// Fails with [`Io`](crate::ErrorKind::Io) if the file or its journal cannot be read, and with
-/// [`Unsupported`](crate::ErrorKind::Unsupported) if one of them is not a regular file. Fails with
+/// Fails with [`Io`](crate::ErrorKind::Io) if the file does not exist, or if the file or its
+/// journal cannot be read. If there is a journal, also fails in the same cases as
+/// [`FileSource::open`], for the file and for the journal. Fails with
 /// [`Magic`](crate::ErrorKind::Magic) if the journal is complete but has an unknown version, and
 /// with [`Invalid`](crate::ErrorKind::Invalid) or [`Truncated`](crate::ErrorKind::Truncated) if its
 /// fields contradict each other.
@@ -262,8 +263,8 @@ pub(super) fn create(storage: &mut dyn Storage, head: &Head) -> Result<()> {
     storage.create_journal()?;
     let written = write(storage, &bytes, &head.ranges);
     if written.is_err() {
-        // The file is unchanged. If removing the journal fails too, the incomplete journal has no
-        // effect.
+        // The file is unchanged. If removing the journal fails too, the journal does no harm,
+        // because it is incomplete or contains the same bytes as the file.
         let _ = end(storage);
     }
     written
@@ -459,7 +460,7 @@ impl Journal {
     }
 
     /// Returns `true` if the journal belongs to the file, regardless of whether the file has
-    /// already been changed. `identity` is `None` for a file that is not on disk.
+    /// already been changed. `identity` is `None` if it is unknown.
     pub(super) fn is_of(
         &self,
         file: &(impl ReadAt + ?Sized),

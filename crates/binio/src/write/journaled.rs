@@ -51,8 +51,7 @@ impl Journaled<FileSource, FileSource> {
     ///
     /// # Errors
     ///
-    /// Same as [`new`](Self::new). Also fails with [`Unsupported`](crate::ErrorKind::Unsupported)
-    /// if the file or its journal is not a regular file.
+    /// Same as [`journal::pending`].
     pub fn open(path: impl AsRef<Path>) -> Result<Option<Self>> {
         let Some((file, journal)) = journal::open(path.as_ref())? else { return Ok(None) };
         let identity = Identity::of(&file.file);
@@ -85,7 +84,8 @@ impl ConsistentFile {
     ///
     /// # Errors
     ///
-    /// Same as [`FileSource::open`] and [`Journaled::open`].
+    /// Fails in the same cases as [`FileSource::open`] and [`Journaled::open`], but the error
+    /// message may lack the path.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let (file, journal) = journal::open_both(path.as_ref())?;
         let Some(journal) = journal else { return Ok(Self::File(file)) };

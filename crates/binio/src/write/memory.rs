@@ -162,8 +162,8 @@ impl MemoryStorage {
     /// Returns the possible states after a power cut that follows the first `count` operations.
     ///
     /// Synced operations always take effect. In each state, all, none, all but one, or only one of
-    /// the unsynced operations take effect. In one more state, all of them take effect, but only
-    /// the first half of the last write does.
+    /// the unsynced operations take effect. In one more state, all of them take effect, but if the
+    /// last one is a write, only the first half of its bytes is written.
     pub fn crashes(&self, count: usize) -> Vec<Self> {
         let operations = self.operations();
         let done = &operations[..count.min(operations.len())];

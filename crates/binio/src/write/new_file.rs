@@ -9,8 +9,8 @@ use crate::checksum::Algorithm;
 use crate::{Error, Result};
 
 /// A new file that only gets its name once it is complete. If the system supports it, the file has
-/// no name until then, so even a killed process leaves nothing behind. Otherwise, it has a
-/// temporary name.
+/// no name until then, so a process that is killed while it writes the file leaves nothing behind.
+/// Otherwise, the file has a temporary name.
 ///
 /// Nothing is synced. For files that survive a crash, see [`AtomicFile`](super::AtomicFile).
 ///

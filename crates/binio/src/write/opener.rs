@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::ConsistentFile;
 use crate::Result;
 
-/// Opens files for reading, and keeps the folder of the last file open, so that the path of a
-/// folder is resolved only once for consecutive files in that folder.
+/// Opens files for reading. On Unix, the folder of the last file is kept open, so that the path of
+/// a folder is usually resolved only once for consecutive files in that folder.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;

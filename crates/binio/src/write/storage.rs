@@ -21,7 +21,8 @@ pub trait Storage: Send + Sync {
     /// Returns a mutable reference to the journal, or `None` if the storage has no journal.
     fn journal_mut(&mut self) -> Option<&mut dyn WriteAt>;
 
-    /// Returns the inode and modification time of the file, or `None` if the file is not on disk.
+    /// Returns the inode and modification time of the file, or `None` if they are unknown, for
+    /// example because the file is not on disk.
     fn identity(&self) -> Option<Identity> {
         None
     }
@@ -37,7 +38,7 @@ pub trait Storage: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Fails with [`Io`](crate::ErrorKind::Io) if there is no journal or if it cannot be removed.
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the journal cannot be removed.
     fn remove_journal(&mut self) -> Result<()>;
 
     /// Waits until the creation or removal of the journal is on disk.

@@ -29,7 +29,7 @@ use crate::array::{Datatype, ElementsError, Field, Record, ScalarType};
 use crate::error::elements::datatype as invalid;
 use parser::Parser;
 
-/// Maximum size of an element in bytes, and maximum count in the shape of a field. numpy stores
+/// Maximum size of an element in bytes, and maximum count in the shape of a field. numpy 1 stores
 /// both in a C `int`.
 pub(crate) const MAX_ITEMSIZE: u64 = i32::MAX as u64;
 
@@ -57,8 +57,9 @@ impl Datatype {
     ///
     /// Fails with [`ElementsError::Object`] if the type contains Python objects at any depth. Fails
     /// with [`ElementsError::Datatype`] if the text is not a valid type, if an element has 2^31
-    /// bytes or more, if there are more than 65,536 fields, or if records nest deeper than 64
-    /// levels.
+    /// bytes or more, if there are more than 65,536 fields, if a field without bytes has more than
+    /// 65,536 items, if records nest deeper than 64 levels, or if the text is longer than 1 MiB or
+    /// has more than 132 levels of brackets.
     pub fn parse(text: &str) -> Result<Self, ElementsError> {
         // A type string may end in brackets, but it does not begin with a bracket and contains no
         // quotes.
@@ -73,7 +74,7 @@ impl Datatype {
     }
 
     /// Converts a type from JSON: `"<f8"`, `[["a", "<f8", [2]]]`, or a Python literal in a string.
-    /// A list of one unnamed field, such as `[["", "<f8"]]`, becomes a scalar type.
+    /// A list of one unnamed scalar, such as `[["", "<f8"]]`, becomes a scalar type.
     ///
     /// # Errors
     ///
@@ -99,13 +100,15 @@ impl Datatype {
     }
 
     /// Returns the Python literal of the type as numpy writes it to files: `'<f8'` with its quotes,
-    /// or `[('a', '<f8')]`.
+    /// or `[('a', '<f8')]`. For a record whose fields overlap or are not in the order of their
+    /// offsets, which numpy cannot write to files, returns a dictionary.
     pub fn descr(&self) -> String {
         self.to_literal().to_string()
     }
 
     /// Returns the literal as JSON: a string, or lists of name, type and shape. A field with a
-    /// title has a list of title and name instead of the name, and `["", "|V3"]` is padding.
+    /// title has a list of title and name instead of the name, and `["", "|V3"]` is padding. A
+    /// dictionary becomes an object.
     pub fn descr_json(&self) -> Value {
         self.to_literal().to_json()
     }
