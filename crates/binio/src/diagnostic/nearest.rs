@@ -9,8 +9,9 @@
 /// assert_eq!(binio::diagnostic::nearest("other", names), None);
 /// ```
 pub fn nearest<N: AsRef<str>>(text: &str, names: impl IntoIterator<Item = N>) -> Option<String> {
-    let limit = (text.chars().count() / 2).min(2);
-    let near = names.into_iter().filter(|name| name.as_ref().len() <= text.len() + 2);
+    let len = text.chars().count();
+    let limit = (len / 2).min(2);
+    let near = names.into_iter().filter(|name| name.as_ref().chars().count() <= len + 2);
     let near = near.map(|name| (distance(text, name.as_ref()), name));
     let near = near.filter(|near| near.0 <= limit).min_by_key(|near| near.0)?;
     Some(near.1.as_ref().to_owned())
@@ -31,4 +32,15 @@ fn distance(one: &str, other: &str) -> usize {
         }
     }
     row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_counted_in_characters_not_bytes() {
+        assert_eq!(nearest("abcd", ["abcd\u{e9}\u{e9}"]), Some("abcd\u{e9}\u{e9}".to_owned()));
+        assert_eq!(nearest("abcd", ["abcdefg"]), None);
+    }
 }
