@@ -133,7 +133,7 @@ struct Builder<'a, 't> {
     /// Maps each tag, as it is spelled in the source, to its number. Handles and `%` escapes in the
     /// spelling are not resolved. The number of `!` is 0.
     written_tags: HashMap<&'t str, u32>,
-    /// The spelling and the number of the tag that was looked up last. It is often needed again,
+    /// The spelling and the number of a tag that was looked up recently. It is often needed again,
     /// because consecutive nodes tend to have the same tag.
     last_tag: (&'t str, u32),
     tag_numbers: HashMap<Box<str>, u32>,
@@ -203,7 +203,7 @@ impl Builder<'_, '_> {
     }
 
     /// Ensures that an empty document has an empty mapping as its root. Adds a root if there is
-    /// none, and converts a root that is an empty plain scalar.
+    /// none, and converts a root that is an empty plain scalar, unless its tag is one of YAML's own.
     fn finish_root(&mut self) -> Result<()> {
         if self.document.records.is_empty() {
             let end = scan::offset(self.text.len());
@@ -423,7 +423,7 @@ impl Builder<'_, '_> {
     }
 
     /// Returns the index of an earlier entry with the same key. If there is none, adds the key to
-    /// `index_of_keys` and returns `None`.
+    /// `index_of_keys` if possible, and returns `None`.
     fn find_duplicate(
         &self,
         key: u32,

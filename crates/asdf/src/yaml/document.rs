@@ -1,10 +1,11 @@
 //! The arena: a list of all nodes of a document, together with the text of the tree.
 //!
-//! Each node is a 28-byte record. The record of a scalar refers to a range of the tree's text or,
-//! if escapes or folded lines change the text, to a range of a separate string. The record of a
-//! collection refers to a range in the list of children (for a mapping: key, value, key, value,
-//! ..), and the record of an alias to its target. A document of any size therefore consists of a
-//! handful of allocations, is dropped without recursion, and may contain cycles.
+//! Each node is a 28-byte record. The record of a scalar usually refers to a range of the tree's
+//! text. For a block scalar, or if escapes or folded lines change the text, it refers to a range of
+//! a separate string. The record of a collection refers to a range in the list of children (for a
+//! mapping: key, value, key, value, ..), and the record of an alias to its target. Any number of
+//! nodes therefore fit in a handful of allocations. A document is dropped without recursion and may
+//! contain cycles.
 //!
 //! The items of a flow sequence that contains only plain decimal numbers (see `scan/numbers.rs`)
 //! are called *elements* and have no records. Only the offset of each element is stored, in four
@@ -299,11 +300,11 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Yaml`] at the first violation of YAML 1.1. Fails with
-    /// [`ErrorKind::Limit`] if the text is longer than about 1.7 GB, if the tree exceeds the
-    /// [limits](ParseOptions::limits) on depth or on nodes and merged entries, or if its distinct
-    /// tags exceed 64 MiB. Text that does not fit its tag is accepted; in that case,
-    /// [`YamlNode::value`] fails.
+    /// Fails with [`ErrorKind::Yaml`] at the first violation of YAML 1.1, or if a second document
+    /// begins before `...`. Fails with [`ErrorKind::Limit`] if the text is longer than about 1.7 GB,
+    /// if the tree exceeds the [limits](ParseOptions::limits) on depth or on nodes and merged
+    /// entries, if it has more than 2³⁰ nodes, or if its distinct tags exceed 64 MiB. Text that does
+    /// not fit its tag is accepted; in that case, [`YamlNode::value`] fails.
     ///
     /// [`ErrorKind::Yaml`]: crate::ErrorKind::Yaml
     /// [`ErrorKind::Limit`]: crate::ErrorKind::Limit
@@ -460,8 +461,7 @@ impl Document {
         self.children.get(start..start + len as usize).unwrap_or_default()
     }
 
-    /// Returns the position at which the content of a node begins. For a block scalar, this is the
-    /// start of its text after the header.
+    /// Returns the position at which the content of a node begins; see [`YamlNode::position`].
     pub(super) fn position(&self, id: u32) -> Position {
         let record = self.record(id);
         let is_block_scalar = matches!(record.style, NodeStyle::Literal | NodeStyle::Folded);
@@ -487,8 +487,8 @@ impl Document {
         self.options.position(line, column, offset)
     }
 
-    /// Returns the offset at which the text of a block scalar begins, or the offset of the scalar
-    /// itself if its text is empty.
+    /// Returns the offset of the first character in the text of a block scalar that is not a space or a
+    /// line break, or the offset of the scalar itself if there is no such character.
     fn block_text_start(&self, record: Record) -> usize {
         let (start, end) = (record.content as usize, record.end as usize);
         let written = self.written.get(start..end).unwrap_or_default();

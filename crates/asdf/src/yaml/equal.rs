@@ -17,10 +17,12 @@ const KIND_TAGS: [&str; 9] =
 
 /// Nodes are equal if they have the same [`NodeKind`], tag and value. They may belong to different documents.
 ///
-/// - Merge keys are applied, and the order of a mapping's entries does not matter. Keys are equal
-///   if they have the same kind and value, regardless of how numbers and booleans are spelled.
-/// - Numbers are equal by value, but an integer never equals a float. NaN equals NaN, so that every
-///   node equals itself; the sign of a zero is ignored.
+/// - Merge keys are applied, and the order of a mapping's entries does not matter. Keys are matched
+///   by their kind and their [JSON form](YamlNode::to_key), so the spelling of integers, booleans and
+///   nulls does not matter. Keys that are collections are matched in the order in which they are
+///   written.
+/// - Numbers other than keys are equal by value, but an integer never equals a float. NaN equals NaN,
+///   so that every node equals itself; the sign of a zero is ignored.
 /// - A tag that merely states the kind, such as `!!str` or `!!map`, is ignored.
 /// - Scalars that do not fit their tag are equal if they have the same text.
 /// - Aliases are followed, so an alias equals a copy of its target. Nodes that contain themselves

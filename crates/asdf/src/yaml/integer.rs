@@ -18,15 +18,15 @@ pub(crate) const MAX_DECIMAL_DIGITS: usize = 9864;
 
 /// An integer of any size.
 ///
-/// The standard allows literals in the range of 64-bit signed integers ("The tree in-depth", Numeric literals).
-/// Larger integers are stored as `core/integer`; see [`Node::integer`](crate::Node::integer).
+/// The standard allows literals from −(2⁶³−2) to 2⁶³−1 ("The tree in-depth", Numeric literals). All other
+/// integers are stored as `core/integer`; see [`Node::integer`](crate::Node::integer).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Integer<'a> {
     /// An integer in the range of `i128`.
     Small(i128),
-    /// An integer outside the range of `i128`. Its digits are stored as text, because converting a
-    /// million digits would take seconds.
+    /// An integer outside the range of `i128`, or `i128::MIN`. Its digits are stored as text, because
+    /// converting a million digits would take seconds.
     Large {
         /// Whether the integer is negative.
         negative: bool,
@@ -36,7 +36,7 @@ pub enum Integer<'a> {
 }
 
 impl Integer<'_> {
-    /// Returns the value, or `None` if it is outside the range of `i128`.
+    /// Returns the value of [`Small`](Self::Small), or `None` for [`Large`](Self::Large).
     pub fn as_i128(&self) -> Option<i128> {
         match self {
             Self::Small(value) => Some(*value),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_integer_is_converted_to_the_nearest_float() {
+    fn a_large_integer_is_converted_to_a_float_or_to_infinity() {
         let digits = from_decimal(true, &"9".repeat(50)).to_f64();
         assert!((digits / -1e50 - 1.0).abs() < 1e-15);
         assert!(from_decimal(false, &"9".repeat(400)).to_f64().is_infinite());

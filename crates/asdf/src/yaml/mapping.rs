@@ -65,7 +65,8 @@ impl Document {
         self.hasher.hash_one(text)
     }
 
-    /// Returns `true` if two keys have the same type and value.
+    /// Returns `true` if two keys are scalars with the same type and the same name; see
+    /// [`key_text`](Self::key_text).
     pub(super) fn same_key(&self, a: u32, b: u32) -> bool {
         let (a, b) = (self.resolve(a), self.resolve(b));
         let (record_a, record_b) = (self.record(a), self.record(b));

@@ -16,8 +16,8 @@
 //! tokens to events, and `build` stores the nodes in the arena of the [`Document`].
 //!
 //! [`Document::parse`] needs only the bytes of the tree, and does not access files or blocks. The
-//! document keeps each node's tag, anchor, style, text and position, and resolves a scalar only
-//! when its [`value`](YamlNode::value) is requested. An alias refers to another node of the arena,
+//! document keeps each node's type, tag, anchor, style, text and position, and converts the text of
+//! a scalar only when its [`value`](YamlNode::value) is requested. An alias refers to another node of the arena,
 //! so a document may contain cycles. Code that walks a tree must therefore remember the nodes that
 //! it has visited.
 //!

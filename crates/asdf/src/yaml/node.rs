@@ -32,7 +32,7 @@ pub enum Content<'a> {
     Bool(bool),
     /// An integer of any size.
     Int(Integer<'a>),
-    /// A floating-point number, correctly rounded.
+    /// A floating-point number. Decimal numbers are correctly rounded.
     Float(f64),
     /// A string.
     String(&'a str),
@@ -128,8 +128,8 @@ impl<'a> YamlNode<'a> {
     }
 
     /// Returns the position at which the content of the node begins: after the anchor and the tag, at the quote
-    /// of a quoted scalar, at the first character of the text of a block scalar, or at the first key of a block
-    /// mapping.
+    /// of a quoted scalar, at the first nonblank character in the text of a block scalar, or at the first key of
+    /// a block mapping.
     ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};
@@ -167,8 +167,9 @@ impl<'a> YamlNode<'a> {
         self.document.anchor_of(self.id)
     }
 
-    /// Returns the type of the node. If the node has one of YAML's own tags, such as `!!int`, the tag
-    /// determines the type, even if the text does not fit; in that case, [`value`](Self::value) fails.
+    /// Returns the type of the node. If a scalar has a tag such as `!!int`, the tag determines the type, even
+    /// if the text does not fit; in that case, [`value`](Self::value) fails. A scalar with a tag that YAML does
+    /// not define is a string, unless the tag is `!core/constant`.
     ///
     /// ```
     /// use asdf::yaml::{Document, NodeKind, ParseOptions};
@@ -498,8 +499,9 @@ impl<'a> YamlNode<'a> {
             .ok_or_else(|| self.error(format!("a {} cannot be a key", name_of(self.kind()))))
     }
 
-    /// Returns the JSON Pointer to the definition of the node. Returns `None` for a node inside a key, and for
-    /// pointers longer than 1 KiB, which would not help in a message.
+    /// Returns the JSON Pointer to the definition of the node. A key has the same pointer as its value. Returns
+    /// `None` if the path to the node contains a key that is a collection, and for pointers longer than 1 KiB,
+    /// which would not help in a message.
     pub fn to_pointer(self) -> Option<String> {
         self.document.pointer_of(self.id)
     }

@@ -97,8 +97,9 @@ pub(super) fn float(text: &str, rules: ScalarRules) -> Option<f64> {
     special_float(text).or_else(|| float_of_digits(text))
 }
 
-/// Parses text that is tagged as a float. Also accepts integers, base-60 numbers, exponents without
-/// a sign, exponents after a number without a point, and `inf` and `nan` without the dot.
+/// Parses text that is tagged as a float. Unlike [`float`], accepts decimal integers, base-60
+/// integers, a sign before a leading point, exponents without a sign or after a number without a
+/// point, and `inf`, `infinity` and `nan` in any case and without the dot.
 pub(super) fn lenient_float(text: &str) -> Option<f64> {
     let bare = unsigned(text);
     let is_word = |word: &str| bare.eq_ignore_ascii_case(word);

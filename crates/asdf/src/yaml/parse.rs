@@ -24,8 +24,8 @@ pub(super) enum Event {
     StreamEnd,
     /// An alias such as `*name`.
     Alias(Span),
-    /// A scalar and the span of its text. If the text differs from the source, the span is beyond
-    /// the end of the tree's text.
+    /// A scalar and the span of its text. If the text is not a range of the source, the span is
+    /// beyond the end of the tree's text.
     Scalar {
         node: NodePlace,
         style: NodeStyle,
@@ -211,7 +211,7 @@ impl<'t> Parser<'t> {
     }
 
     fn return_state(&mut self) {
-        // The stack is empty only after the root node of a document.
+        // The stack is not empty here, because the root node of a document returns to `DocumentEnd`.
         self.state = self.states.pop().unwrap_or(State::DocumentEnd);
     }
 

@@ -47,7 +47,7 @@ impl<'a> YamlNode<'a> {
     ///
     /// Quotes and brackets are included. A block collection begins at its first key, `?` or dash,
     /// and ends with its last node. A block scalar begins at `|` or `>`, and ends with its last
-    /// line of text or, for `|+`, with its last line break. If a node has no text, its content is
+    /// line of text or, for `|+`, before its last line break. If a node has no text, its content is
     /// empty and follows the indicator, anchor or tag that requires a value.
     pub fn span(self) -> Range<u64> {
         self.mention().span()
@@ -196,9 +196,9 @@ impl Document {
         Some(NodeComment { text, span: self.in_file(start, end) })
     }
 
-    /// Returns the offset at which the gap before a node begins. The gap extends from the end of
-    /// the previous node, or from the bracket that opens the collection, to the start of the node.
-    /// It contains only indicators, anchors, tags and comments.
+    /// Returns the offset at which the gap before a node begins. The gap extends to the start of the
+    /// node, from the end of the previous node, from the bracket that opens the collection, or from
+    /// the start of the text.
     fn gap_start(&self, id: u32) -> usize {
         let mut id = id;
         loop {

@@ -5,7 +5,7 @@ use super::splices::Splices;
 use crate::yaml::NodeStyle;
 
 /// Returns the replacement of a value with new text, which must begin with the space or line break
-/// that follows the indicator. Comments at the end of the line are kept.
+/// that follows the indicator. The comment [after](crate::yaml::Comments::after) the value is kept.
 pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
     let span = slot.span.clone();
     let gap = text.get(slot.after..span.start).unwrap_or_default();

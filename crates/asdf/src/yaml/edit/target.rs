@@ -21,8 +21,8 @@ pub(crate) enum Place {
     Entries(Vec<usize>),
     /// An item of a sequence.
     Item(usize),
-    /// A new key, and the remaining tokens of the pointer, which become the keys of new mappings
-    /// inside the value of the new key. In an ordered mapping, the key becomes a new item.
+    /// A new key, and the remaining tokens of the pointer, which require new collections inside the
+    /// value of the new key. In an ordered mapping, the key becomes a new item.
     NewKey(String, Vec<String>),
     /// The position after the last item of a sequence.
     NewItem,

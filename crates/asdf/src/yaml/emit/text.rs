@@ -14,7 +14,8 @@ pub(crate) struct TextBuilder {
     /// The text built so far, except the text that the caller has already written to its output.
     pub(crate) buffer: String,
     pub(crate) column: usize,
-    /// True if the last character was a space or a line break.
+    /// True if no space is needed before the next text, usually because the last character was a
+    /// space or a line break.
     pub(crate) is_blank: bool,
     /// True if the current line contains only indentation and dashes so far.
     pub(crate) is_indentation: bool,
@@ -164,7 +165,7 @@ impl TextBuilder {
         self.is_indentation = is_indentation;
     }
 
-    /// Writes a space, unless the last character was a space or a line break.
+    /// Writes a space if one is needed before the next text.
     pub(crate) fn blank(&mut self) {
         if !self.is_blank {
             self.put(" ");
@@ -172,7 +173,8 @@ impl TextBuilder {
         (self.is_blank, self.is_indentation) = (false, false);
     }
 
-    /// Begins a new line, unless the current line is empty, and indents it.
+    /// Begins a new line and indents it. If the current line contains only indentation and dashes
+    /// and is short enough, indents the current line instead.
     pub(crate) fn new_line(&mut self) {
         let indent = self.indent.unwrap_or(0);
         if !self.is_indentation || self.column > indent || (self.column == indent && !self.is_blank)

@@ -11,9 +11,9 @@
 //! scanner does not recurse, and examines each byte a bounded number of times, regardless of the
 //! source.
 //!
-//! The text of a scalar is usually a range of the source. If escapes or folded lines change the
-//! text, it is stored in [`Scanner::changed`] instead. Offsets at or beyond the length of the
-//! source refer to this string.
+//! The text of a scalar is usually a range of the source. The text of block scalars, and text that
+//! is changed by escapes or line folding, is stored in [`Scanner::changed`] instead. Offsets at or
+//! beyond the length of the source refer to this string.
 
 mod block;
 mod cursor;
@@ -34,7 +34,7 @@ use super::scalar::NodeStyle;
 /// Maximum number of characters from the start of a simple key to its `:`.
 const MAX_SIMPLE_KEY: usize = 1024;
 
-/// A byte range of the text.
+/// A range of byte offsets in the text, or of indices in [`Scanner::elements`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) start: u32,
@@ -55,7 +55,8 @@ impl Span {
     }
 }
 
-/// Converts an offset to `u32`. The limit on the length of a source keeps all offsets below 2³².
+/// Converts an offset to `u32`. The limit on the length of a document keeps all its offsets below
+/// 2³².
 pub(super) fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
@@ -136,7 +137,7 @@ pub(super) struct Scanner<'t> {
     next: Option<Token>,
     /// Number of tokens that have been removed from the queue.
     taken: usize,
-    /// Column of the innermost block collection, or -1 outside all collections.
+    /// Column of the innermost block collection, or -1 outside all block collections.
     indent: isize,
     /// The values of `indent` for the levels that enclose the innermost block collection, outermost
     /// first.
@@ -356,9 +357,9 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Begins a block collection at `column`, if this is greater than the column of the innermost
-    /// collection. `token` is the number of the first token inside the new collection, or `None` if
-    /// this token has not been scanned yet.
+    /// Begins a block collection at `column`, unless the cursor is inside brackets, or `column` is
+    /// not greater than the column of the innermost block collection. `token` is the number of the
+    /// first token inside the new collection, or `None` if this token has not been scanned yet.
     fn open_block(&mut self, kind: TokenKind, column: usize, start: usize, token: Option<usize>) {
         let column = isize::try_from(column).unwrap_or(isize::MAX);
         if self.is_flow() || self.indent >= column {
@@ -505,7 +506,8 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Returns `true` if a column is too far left to belong to the innermost block collection.
+    /// Returns `true` if a column is too far left for the continuation of a scalar inside the
+    /// innermost block collection.
     fn is_outside(&self, column: usize) -> bool {
         isize::try_from(column).is_ok_and(|column| column <= self.indent)
     }

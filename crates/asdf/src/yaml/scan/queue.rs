@@ -2,13 +2,13 @@
 
 use super::Token;
 
-/// Minimum number of consumed tokens to remove from memory at a time.
+/// Minimum number of consumed tokens to remove from memory at a time while others are queued.
 const KEPT: usize = 32;
 
 /// A short queue of tokens into which tokens can be inserted at any index.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// All tokens added since the queue was last empty or compacted.
+    /// The queued tokens, after consumed tokens that are still in memory.
     tokens: Vec<Token>,
     /// Number of tokens at the start of the list that have already been removed from the queue.
     taken: usize,

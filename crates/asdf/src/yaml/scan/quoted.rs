@@ -108,7 +108,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Appends the character that an escape represents to `changed`, and moves past the escape.
+    /// Appends the text that an escape represents to `changed`, and moves past the escape.
     fn escape(&mut self, at: usize) -> Result<(), Fault> {
         let break_len = self.cursor.break_len(at + 1);
         if break_len > 0 {
