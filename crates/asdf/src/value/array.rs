@@ -18,9 +18,9 @@ use crate::value::Value;
 
 /// An array, together with the data that will be stored in the file.
 ///
-/// The data becomes a block unchanged. Arrays created from the same data ([`Self::new`] with clones of one
-/// `Arc`, [`Self::with_layout`]) share the block, each with its own offset and strides. The data need not be
-/// in memory; it is read piece by piece when the file is written.
+/// Unless the elements are stored in the tree, the data becomes a block unchanged. Arrays created from the
+/// same data ([`Self::new`] with clones of one `Arc`, [`Self::with_layout`]) share the block, each with its
+/// own offset and strides. The data need not be in memory; it is read piece by piece when the block is written.
 ///
 /// ```
 /// use asdf::value::{Array, ArrayStorage};
@@ -56,7 +56,8 @@ pub enum Mask {
 #[non_exhaustive]
 pub enum ArrayStorage {
     /// In a block, or in the tree if the array has fewer elements than the writer's
-    /// [`inline_below`](crate::save::WriteOptions::inline_below).
+    /// [`inline_below`](crate::save::WriteOptions::inline_below) and an inline form that the reference
+    /// implementation can read.
     #[default]
     Automatic,
     /// In the tree, regardless of the number of elements.
@@ -66,7 +67,8 @@ pub enum ArrayStorage {
 }
 
 impl Array {
-    /// Creates an array whose elements have the given layout in the data. The entire data becomes a block.
+    /// Creates an array whose elements have the given layout in the data. Unless the elements are stored in the
+    /// tree, the entire data becomes a block.
     ///
     /// Records with gaps between their fields are copied without the gaps, which ASDF does not support. The
     /// limits apply to this copy and to reading elements.
@@ -201,8 +203,9 @@ impl Array {
         Self::from_bytes(bytes, array.datatype().clone(), array.shape())
     }
 
-    /// Creates an array from a `.npy` file, whose data is read when the array is written. Fortran order is
-    /// preserved. The limits have the same meaning as in [`Self::new`].
+    /// Creates an array from a `.npy` file. Fortran order is preserved. Unless records have to be copied, as in
+    /// [`Self::new`], the data is not read before the array is written. The limits have the same meaning as in
+    /// `new`.
     ///
     /// # Errors
     ///

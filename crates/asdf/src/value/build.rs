@@ -252,7 +252,7 @@ impl<'a> Builder<'a, '_> {
     }
 }
 
-/// Adds the tag of a node to its value.
+/// Adds the tag of a node to its value, unless the value is bytes, which always have the same tag.
 fn tagged(node: YamlNode<'_>, value: Value) -> Value {
     match (node.tag(), value) {
         (None, value) | (_, value @ Value::Binary(_)) => value,

@@ -32,7 +32,8 @@ pub struct Sequence {
     pub(crate) form: Option<Form>,
 }
 
-/// A list of key-value pairs in order. Keys are scalars and unique.
+/// A list of key-value pairs in order. Except for merge keys, keys are unique. They should be scalars, because
+/// [`Tree::from_node`](crate::Tree::from_node) rejects a key that is a collection.
 ///
 /// ```
 /// use asdf::Value;
@@ -97,7 +98,9 @@ impl Mapping {
         self.entries.iter_mut().map(|(key, value)| (&*key, value))
     }
 
-    /// Returns the value for a key. Keys that are not strings are identified by their JSON form: `7`, `true`.
+    /// Returns the value for a key. Keys that are not strings are identified by their JSON form, such as `7` or
+    /// `true`, except that a [`ScalarText`](crate::value::ScalarText) other than an integer is identified by
+    /// its text, such as `yes`.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.entries.get(self.position(key)?).map(|(_, value)| value)
     }
@@ -136,7 +139,8 @@ impl Mapping {
     }
 }
 
-/// Returns the key as it appears in JSON and pointers, or `None` if it is a merge key or a collection.
+/// Returns the text that identifies a key; see [`Mapping::get`]. Returns `None` for bytes, merge keys,
+/// collections and shared nodes.
 fn key_text(key: &Value) -> Option<Cow<'_, str>> {
     match key.untagged() {
         Value::String(text) => Some(Cow::Borrowed(text)),

@@ -11,8 +11,8 @@
 //! inside itself, is stored in the [`Tree`] only once, and each position contains its [`SharedId`].
 //!
 //! If a file uses a notation other than the one this crate would write, such as `0x1F` or a list on separate
-//! lines that would fit in brackets, the notation is remembered. Therefore, a tree that is written and read
-//! back equals the original.
+//! lines that would fit in brackets, the notation is remembered and, if possible, used again when the tree is
+//! written.
 
 mod array;
 mod build;

@@ -23,8 +23,8 @@ pub enum Value {
     Null,
     /// A boolean.
     Bool(bool),
-    /// An integer of any size. Integers outside the range of literals (64 bits) are written as
-    /// `!core/integer`.
+    /// An integer of any size. A [`Writer`](crate::Writer) writes integers outside the range of
+    /// literals (64 bits) as `!core/integer`.
     Int(Integer<'static>),
     /// A floating-point number.
     Float(f64),

@@ -13,12 +13,12 @@ use crate::value::{Tree, Value};
 impl Tree {
     /// Rewrites the relative URIs of external files in arrays, in `$ref` and in
     /// `core/externalarray`, so that a tree read from the folder `from` can be written to the
-    /// folder `to`. Absolute paths and URIs with a scheme are kept. Returns `true` if a URI has
-    /// changed.
+    /// folder `to`. Absolute paths and URIs with a scheme are kept. Returns `true` if a URI was
+    /// rewritten.
     ///
     /// # Errors
     ///
-    /// Fails if one of the folders does not exist.
+    /// Fails if one of the folders does not exist or cannot be accessed.
     ///
     /// ```
     /// use asdf::Tree;
@@ -65,7 +65,7 @@ fn external_uri(value: &mut Value) -> Option<&mut Value> {
 }
 
 /// Converts a URI relative to the folder `from` to a URI relative to the folder `to`; both folders are
-/// absolute. Returns `None` if the URI is not relative, or if it has only a fragment.
+/// absolute. Returns `None` if the URI is not relative, has only a fragment, or cannot be decoded.
 fn relocated(uri: &str, from: &Path, to: &Path) -> Option<String> {
     let (path, fragment) = uri.find('#').map_or((uri, ""), |at| uri.split_at(at));
     let has_scheme = path.split('/').next().is_some_and(|first| first.contains(':'));

@@ -37,7 +37,7 @@ impl ScalarText {
         &self.text
     }
 
-    /// Returns the style in which the scalar is written.
+    /// Returns the style in which the scalar is written if the text and the context allow it.
     pub fn style(&self) -> NodeStyle {
         self.style
     }

@@ -10,7 +10,7 @@
 //! | maps, structs | a mapping in the same order |
 //! | variants with content | a mapping with one entry, from the name to the content |
 //!
-//! The conversion is the inverse of [`crate::tree::deserialize`], which restores the original values.
+//! The conversion is the inverse of [`crate::tree::deserialize`], which usually restores the original value.
 
 use std::fmt;
 
@@ -55,10 +55,10 @@ pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
     value.serialize(Serializer { depth: 0 }).map_err(|failure| failure.0)
 }
 
-/// Converts a tree value to a Rust value. The result is the same as if the value were written to a file and
-/// then read with [`Node::deserialize`].
+/// Converts a tree value to a Rust value. The result is the same as if the value were written with
+/// [`Tree::write_yaml`] and the text then deserialized with [`YamlNode::deserialize`].
 ///
-/// [`Node::deserialize`]: crate::Node::deserialize
+/// [`YamlNode::deserialize`]: crate::yaml::YamlNode::deserialize
 ///
 /// ```
 /// let value = asdf::value::to_value(&[("a", 1), ("b", 2)])?;
@@ -80,7 +80,8 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Same as [`write_yaml`](Self::write_yaml) and [`Node::deserialize`](crate::Node::deserialize).
+    /// Same as [`write_yaml`](Self::write_yaml), [`Document::parse`] with the default limits, and
+    /// [`YamlNode::deserialize`](crate::yaml::YamlNode::deserialize).
     pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T> {
         let mut text = Vec::new();
         self.write_yaml(&mut text)?;

@@ -174,8 +174,9 @@ impl Tree {
     ///
     /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind
     /// [`Syntax`](ReferenceError::Syntax) if the text is not a JSON Pointer, and of kind
-    /// [`NotFound`](ReferenceError::NotFound) if it leads through a scalar or an array, past the end of a list,
-    /// or to an index other than 0 in a list that does not exist yet.
+    /// [`NotFound`](ReferenceError::NotFound) if it leads through a scalar or an array, to an item that a list
+    /// does not have, to an index other than 0 in a list that does not exist yet, or through the handle of a
+    /// node in another tree.
     pub fn set(&mut self, pointer: &str, value: impl Into<Value>) -> Result<()> {
         let fail = |message: String| Error::reference(pointer, ReferenceError::NotFound(message));
         let tokens = pointer::tokens(pointer).map_err(|error| {

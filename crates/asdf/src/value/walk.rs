@@ -96,8 +96,8 @@ impl Tree {
         None
     }
 
-    /// Calls a function with each value below the root and in shared nodes, except keys. The function may
-    /// modify the value.
+    /// Calls a function with the root, the shared nodes, and each value below them that `which` selects. The
+    /// function may modify the value.
     pub(crate) fn walk_mut(
         &mut self,
         which: Visit,

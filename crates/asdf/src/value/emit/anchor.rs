@@ -3,7 +3,7 @@
 use crate::value::walk::Values;
 use crate::value::{Tree, Value};
 
-/// Returns `true` if a writer generated the name of the anchor, such as `id001`.
+/// Returns `true` if the name of an anchor looks as if a writer had generated it, such as `id001`.
 pub(crate) fn is_made_up_anchor(name: &str) -> bool {
     name.strip_prefix("id")
         .is_some_and(|number| number.len() >= 3 && number.bytes().all(|byte| byte.is_ascii_digit()))

@@ -59,8 +59,9 @@ fn numbers(numbers: &[u64]) -> Value {
     numbers.to_vec().into()
 }
 
-/// Returns the byte order that the reference implementation would write for an array: the order of its elements
-/// if these have more than one byte, the native order for integers of one byte, and `big` for everything else.
+/// Returns the byte order that the reference implementation would write for an array: the order of its numbers
+/// or characters if these have more than one byte, the native order for integers of one byte, and `big` for
+/// everything else.
 pub(crate) fn byteorder(datatype: &Datatype) -> &'static str {
     let endian = match datatype {
         Datatype::Scalar(scalar) if scalar.component_width() > 1 => scalar.endian(),
@@ -117,7 +118,7 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    /// Reads the elements. Fails if text cannot be represented in the tree.
+    /// Reads the elements. Fails if they cannot be read, or if text cannot be represented in the tree.
     pub(crate) fn new(array: &Array) -> Result<Self> {
         let view = array.view()?;
         let bytes: Bytes = view.read_bytes(Order::C, ByteOrder::Little)?.into();
@@ -133,8 +134,8 @@ impl Elements {
         Ok(Self { bytes, datatype: Arc::new(datatype), shape: array.shape().into(), axis: 0 })
     }
 
-    /// Returns `true` if the reference implementation can read the elements back: no record contains a list,
-    /// and all integers are in the range of literals.
+    /// Returns `true` if the reference implementation can read the elements back: no record contains a list or
+    /// another record, and all integers are in the range of literals.
     pub(crate) fn are_literals(&self) -> bool {
         let is_flat =
             |field: &Field| field.shape().is_empty() && field.datatype().as_scalar().is_some();

@@ -28,7 +28,7 @@ pub(crate) use fragment::Fragment;
 /// The tag of arrays in the newest stable version of the standard.
 const NDARRAY_TAG: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
 const INDENT: usize = 2;
-/// Maximum length in bytes of a key on the same line as its value.
+/// Maximum length in bytes of a key on the same line as its value, including its tag.
 const MAX_SIMPLE_KEY: usize = 128;
 /// Number of bytes of text that are collected before they are written.
 const BUFFER: usize = 64 << 10;
@@ -38,7 +38,8 @@ pub(crate) const ASDF_PREFIX: &str = "tag:stsci.edu:asdf/";
 /// The prefix of tags that begin with the handle `!!`.
 pub(crate) const YAML_PREFIX: &str = "tag:yaml.org,2002:";
 
-/// Returns `true` if the elements of an array can be written inline in a form that all readers understand.
+/// Returns `true` if the elements of an array can be written inline in a form that the reference implementation
+/// can read.
 pub(crate) fn is_inline(array: &crate::value::Array) -> bool {
     !array.shape().is_empty()
         && elements::Elements::new(array).is_ok_and(|elements| elements.are_literals())
@@ -318,7 +319,7 @@ impl<'a> Emitter<'a, '_> {
         Ok(())
     }
 
-    /// Writes a value created during emission: a scalar or a small collection.
+    /// Writes a value created during emission, such as the datatype or the mask of an array.
     fn owned(&mut self, value: Value, role: Role) -> Result<()> {
         let (tag, value) = match value {
             Value::Tagged(tagged) => (Some(tagged.tag), tagged.value),
@@ -544,7 +545,8 @@ impl<'a> Emitter<'a, '_> {
     }
 }
 
-/// Returns the text of a scalar that is written without quotes, or `None` for strings, bytes and collections.
+/// Returns the text of a value that is usually written as a plain scalar, such as a number, or `None` for any
+/// other value, such as a string.
 pub(crate) fn plain_text(value: &Value) -> Option<String> {
     Some(match value {
         Value::Null => "null".to_owned(),
