@@ -1,5 +1,5 @@
-//! The bytes of an array, which are in a block or in memory. Reading them verifies the checksum of
-//! the block first if the options require it.
+//! The bytes of an array, which are in a block or in memory. Reading them also verifies the checksum
+//! of the block if the options require it.
 
 use std::ops::Range;
 use std::sync::Arc;

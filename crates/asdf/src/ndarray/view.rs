@@ -167,8 +167,8 @@ impl<'a> NdArray<'a> {
     }
 
     /// Returns the elements in C order. They are not copied if they are already in memory (mapped, loaded or
-    /// decoded) as an aligned contiguous range in native byte order. Otherwise, they are read in one pass. The
-    /// mask is ignored.
+    /// decoded) as an aligned contiguous range in native byte order. Otherwise, they are read into new memory.
+    /// The mask is ignored.
     ///
     /// ```
     /// use asdf::value::Array;
@@ -231,7 +231,8 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`read`](Self::read). Also fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind
+    /// Same as [`read`](Self::read), except that the size is only limited for `bool`, whose elements need a
+    /// second buffer. Also fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind
     /// [`BufferSize`](ArrayError::BufferSize) if `out` has a different length.
     pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<()> {
         self.read_all_by(Order::C, |array| array.read_into(out))
@@ -384,7 +385,8 @@ impl<'a> NdArray<'a> {
     /// [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Element`](ArrayError::Element) if an element is
     /// not valid text: if it contains a byte above `0x7f` in `ascii`, or a surrogate or a number above
     /// `0x10ffff` in `ucs4`. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are more than
-    /// [`Limits::max_items`](crate::Limits::max_items) elements.
+    /// [`Limits::max_items`](crate::Limits::max_items) elements, or if the list of strings exceeds
+    /// [`Limits::max_alloc`](crate::Limits::max_alloc).
     pub fn strings(&self) -> Result<Vec<String>> {
         self.read_by(Array::strings)
     }

@@ -163,9 +163,9 @@ pub(super) struct ArrayDescription {
     pub(super) shape: Vec<u64>,
 }
 
-/// Determines the type and shape of an array without reading its elements. They are declared in the tree, with
-/// two exceptions: the open dimension `'*'` depends on the size of the block, and inline data may lack a
-/// datatype, which is then inferred from the items.
+/// Determines the type and shape of an array without reading any elements in blocks. They are declared in the
+/// tree, with two exceptions: the open dimension `'*'` depends on the size of the block, and inline data may
+/// lack a datatype or a shape, which are then inferred from the items.
 pub(super) fn describe(file: &crate::Asdf, node: YamlNode<'_>) -> Result<ArrayDescription> {
     let mut diagnostics = Vec::new();
     let header = ArrayHeader::parse(node, &mut diagnostics);

@@ -7,12 +7,13 @@
 //!
 //! External files are named by URIs. A relative URI is percent-decoded and resolved against the folder of the
 //! file that contains it. Since an untrusted file may contain any URI, the policy [`External`] decides which
-//! files may be opened. Nothing is ever fetched over a network.
+//! files may be opened. This crate never fetches anything over a network.
 //!
-//! Only regular files are opened. Each file is opened once and remains available as long as the
-//! file that was opened first. All files reached from that file, directly or indirectly, are in one
-//! list of at most [`OpenOptions::max_files`](crate::OpenOptions::max_files) files. Only some of
-//! these files are open at a time. A file that refers to itself is not opened again.
+//! Unless a resolver opens the files, only regular files are opened. Each file is opened once and
+//! remains available as long as the file that was opened first. All files reached from that file,
+//! directly or indirectly, are in one list of at most
+//! [`OpenOptions::max_files`](crate::OpenOptions::max_files) files. Only some of these files are
+//! open at a time. A file that refers to itself is not opened again.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -122,7 +123,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Converts a URI to a path by removing `file:` and decoding percent escapes.
+/// Converts a URI to a path by removing `file:` or `file://localhost` and decoding percent escapes.
 fn path_of(uri: &str) -> Result<PathBuf, ReferenceError> {
     let path = uri.strip_prefix("file:").unwrap_or(uri);
     let path = match path.strip_prefix("//") {
@@ -138,7 +139,7 @@ fn path_of(uri: &str) -> Result<PathBuf, ReferenceError> {
     Ok(PathBuf::from(decoded.into_owned()))
 }
 
-/// Fails unless the path is relative and contains no `..`.
+/// Fails if the URI has a scheme, or if the path is absolute or contains `..`.
 fn check_plain(uri: &str, path: &Path) -> Result<(), ReferenceError> {
     let scheme = uri.split_once(':').is_some_and(|(scheme, _)| {
         let letters = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);

@@ -10,14 +10,14 @@
 //! | `!!set` | list of its keys |
 //! | `!!omap` | object |
 //! | `!!pairs`, or `!!omap` with items that are not mappings with one entry | list of `[key, value]` |
-//! | `!core/ndarray` | `{"$ndarray": {"dtype": "<f8", "shape": [2, 3]}}` |
+//! | `!core/ndarray` in a file | `{"$ndarray": {"dtype": "<f8", "shape": [2, 3]}}` |
 //! | `!core/complex` | `{"$complex": [re, im]}` |
-//! | `!core/integer` | the integer |
-//! | text that is invalid for its tag | `{"$error": "InvalidScalar"}` |
+//! | `!core/integer` in a file | the integer |
+//! | a node that does not fit its tag | `{"$error": "InvalidScalar"}` |
 //! | other tags | the content; with [`Options::tags`] `{"$tag": uri, "$value": content}` |
 //!
 //! Keys become strings: `7`, `true`, `null`, and the text of floats and dates. Aliases are expanded and merge
-//! keys are applied. The traversal is not recursive and only keeps the current path in memory.
+//! keys are applied. The traversal is not recursive and does not keep the JSON text in memory.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

@@ -457,7 +457,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
 enum Number {
     Small(i128),
     Unsigned(u128),
-    /// Decimal digits with a sign.
+    /// Decimal digits, with a minus sign if the integer is negative.
     Large(String),
 }
 
