@@ -105,8 +105,8 @@ pub struct Match<'a> {
 }
 
 impl Match<'_> {
-    /// Describes the value on one short line: a scalar as JSON, the type and shape of an array, or the number
-    /// of items in a collection.
+    /// Describes the value on one short line: the text of a scalar (in quotes if it is a string), the type and
+    /// shape of an array, or the number of items in a collection.
     pub fn summary(&self) -> String {
         match self.node.is_ndarray().then(|| self.node.ndarray()) {
             Some(Ok(array)) => {
@@ -196,9 +196,9 @@ impl<'a> Node<'a> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if merge keys make the tree too large or the
-    /// pointers of the matches become too long, and with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key
-    /// is a collection.
+    /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the tree is too large, for example
+    /// because of merge keys, or if the pointers of the matches become too long. Fails with
+    /// [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection.
     pub fn search(
         self,
         search: &Search<'_>,

@@ -47,7 +47,7 @@ impl<'a> UnopenedFiles<'a> {
         self.0.entry(reason).or_insert_with(new).arrays.push((uri.to_owned(), array));
     }
 
-    /// Returns one diagnostic per reason. The labels of a diagnostic are the affected arrays.
+    /// Returns one diagnostic per reason. If it affects several arrays, they are its labels.
     pub(super) fn diagnostics(&self) -> impl Iterator<Item = Diagnostic> {
         self.0.values().filter_map(Group::diagnostic)
     }

@@ -48,7 +48,7 @@ pub struct VerifyReport {
     /// All errors and irregularities: first those in the file itself, ordered by offset, and then those in
     /// external files.
     pub diagnostics: Vec<Diagnostic>,
-    /// The blocks in file order, followed by the blocks of external files that arrays use.
+    /// The blocks in file order, followed by the blocks of the external files that have been opened.
     pub blocks: Vec<CheckedBlock>,
 }
 
@@ -61,7 +61,7 @@ pub struct CheckedBlock {
     pub path: Option<String>,
     /// Zero-based index of the block in its file.
     pub index: usize,
-    /// Size of the stored data in bytes, or 0 if the block cannot be read.
+    /// Size of the stored data in bytes, or 0 if it is unknown.
     pub stored_len: u64,
     /// The result of verifying the checksum, or `None` if the block cannot be read.
     pub checksum: Option<ChecksumVerdict>,
@@ -83,10 +83,11 @@ impl Asdf {
     /// Checks the whole file. Decodes all blocks and verifies their checksums, in parallel. The
     /// tree must be valid, the content of each node must be valid for its tag, and each array must
     /// lie within its block. The external files to which arrays refer are also checked, except for
-    /// their trees. If external files are missing, or if the policy for external files forbids
-    /// opening them, the report contains one [`Code::NotChecked`] per reason, whose labels are the
-    /// affected arrays. Problems in the file are listed in the report. The function itself fails
-    /// only if block headers cannot be read from the source, or if there are too many blocks.
+    /// their trees. If external files cannot be opened, for example because they are missing or the
+    /// policy for external files forbids it, the report contains one [`Code::NotChecked`] per
+    /// reason. If the reason affects several arrays, they are its labels. Problems in the file are
+    /// listed in the report. The function itself fails only if block headers cannot be read from
+    /// the source, or if there are too many blocks.
     ///
     /// ```
     /// use asdf::Asdf;

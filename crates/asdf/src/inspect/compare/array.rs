@@ -102,7 +102,8 @@ impl Run<'_, '_> {
     }
 
     /// Returns `true` if two arrays are the same view of compressed blocks with identical stored
-    /// bytes. The blocks then need not be decoded, for example if a file is compared with a copy.
+    /// bytes and a matching checksum. The blocks then need not be decoded, for example if a file is
+    /// compared with a copy.
     fn is_same_block(&mut self, before: &NdArray<'_>, after: &NdArray<'_>) -> Result<bool> {
         let (Origin::Block(one), Origin::Block(two)) = (before.source(), after.source()) else {
             return Ok(false);

@@ -190,13 +190,16 @@ impl Compare {
     ///
     /// The order of keys is ignored. Numbers are compared by value: `1` is equal to `1.0`, and NaN is equal
     /// to itself. Arrays are compared by type, shape, mask and elements, regardless of byte order, strides,
-    /// compression and block. Each pair of nodes is compared once, regardless of the number of aliases.
+    /// compression and block. Each pair of lists or mappings is compared once, regardless of the number of
+    /// aliases.
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if aliases and merge keys make a tree too
-    /// large, and with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection. Also fails like
-    /// [`Node::ndarray`] and [`NdArray::read`](crate::NdArray::read) if an array cannot be read.
+    /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a tree is too large, for example because of
+    /// aliases and merge keys, or if both arrays consist of too many elements that share bytes. Fails with
+    /// [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection. Also fails like
+    /// [`Node::ndarray`], [`NdArray::read`](crate::NdArray::read) and
+    /// [`NdArray::mask`](crate::NdArray::mask) if an array cannot be read.
     pub fn run(&self, before: Node<'_>, after: Node<'_>, visit: &mut Visitor<'_>) -> Result<()> {
         let progress: Vec<Progress> = self.ignore.iter().map(Pattern::start).collect();
         let records = if self.without_library {

@@ -87,8 +87,8 @@ fn of_datatype(found: &Datatype, wanted: YamlNode<'_>, is_exact: bool) -> Option
     (!fits).then(|| format!("expected {how}the datatype {wanted}, found {found}"))
 }
 
-/// Returns `true` if one type can be converted to another without loss, as in numpy's safe casts. If `is_exact`
-/// is set, the types must be the same.
+/// Returns `true` if numpy considers the conversion from one type to another safe. If `is_exact` is set, the
+/// types must be the same, apart from the byte order.
 fn fits(from: ScalarType, to: ScalarType, is_exact: bool) -> bool {
     use ScalarKind::{Bool, Bytes, Complex, Float, Int, Uint, Unicode};
 

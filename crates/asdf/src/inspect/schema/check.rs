@@ -102,7 +102,7 @@ impl<'s> Checker<'s> {
         // out whether the sequence is an ordered mapping.
         let is_tagged_sequence = node.kind() == NodeKind::Sequence && node.tag().is_some();
         self.count(if is_tagged_sequence { 1 + node.len() as u64 } else { 1 })?;
-        // Only remember a pair if it can occur more than once, through an alias to the node or a
+        // Only remember a pair that can occur more than once through an alias to the node or a
         // reference to the schema.
         let is_shared = schema.is_target || node.anchor().is_some();
         let pair = (node.id(), schema.number, schema.node.id());

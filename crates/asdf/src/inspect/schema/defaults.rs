@@ -66,8 +66,8 @@ impl<'s> Defaults<'s> {
             self.steps += 1;
             binio::check_limit("steps for filling in schema defaults", max_steps, self.steps)?;
             let pair = (node.id(), schema.number, schema.node.id());
-            // Only remember a pair if it can occur more than once, through an alias to the node or
-            // a reference to the schema.
+            // Only remember a pair that can occur more than once through an alias to the node or a
+            // reference to the schema.
             let is_shared = schema.is_target || node.anchor().is_some();
             let is_mapping = schema.node.kind() == NodeKind::Mapping;
             if !is_mapping || (is_shared && !self.seen.insert(pair)) {

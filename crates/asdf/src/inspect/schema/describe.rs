@@ -42,7 +42,8 @@ impl Descriptions {
 impl Schemas {
     /// Finds descriptions of the nodes in a tree. They come from the schemas for the tag of a node
     /// and from the schemas of the nodes that contain it. If both kinds of schemas describe the
-    /// node, the schema of a containing node takes precedence. At most 100,000 nodes are described.
+    /// node, the schema of a containing node usually takes precedence. A quantity without a unit in
+    /// its schemas has the unit that it states itself. At most 100,000 nodes are described.
     ///
     /// ```
     /// use asdf::Asdf;

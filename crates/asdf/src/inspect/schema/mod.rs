@@ -18,11 +18,11 @@
 //! required: [exposure]
 //! ```
 //!
-//! As in the reference implementation, every node with a tag is checked against the schemas for that tag.
-//! Whatever the reference implementation accepts is also valid here: `format` has no effect, except that `type:
-//! string` with `format: date-time` allows times, and keys next to `$ref` in a schema are ignored. A node
-//! `{$ref: URI}` is not checked, because its content is elsewhere; however, the root and nodes with other keys
-//! next to `$ref` are checked as usual. Nothing is ever fetched over a network.
+//! As in the reference implementation, every node with a tag is checked against the schemas for that tag,
+//! unless the tag is one of YAML's own. Keywords are interpreted as leniently as there: `format` has no effect,
+//! except that `type: string` with `format: date-time` allows times, and keys next to `$ref` in a schema are
+//! ignored. A node `{$ref: URI}` is not checked, because its content is elsewhere; however, the root and nodes
+//! with other keys next to `$ref` are checked as usual. Nothing is ever fetched over a network.
 //!
 //! ```
 //! use asdf::Asdf;
@@ -80,7 +80,8 @@ pub struct Mismatch {
     /// A description of the mismatch, with the pointer and the line of the node.
     pub diagnostic: Diagnostic,
     /// The keyword that does not match, identified by the URI of the schema, followed by `#` and a
-    /// JSON Pointer. Empty if the tag of the node has no schema.
+    /// JSON Pointer. If the schema for the tag was not found, only its URI. Empty if the tag of the
+    /// node has no schema.
     pub schema: String,
 }
 
@@ -96,8 +97,9 @@ impl Asdf {
     /// # Errors
     ///
     /// Same as [`document`](Self::document). Also fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
-    /// alternatives cause too many steps, or if there are more than
-    /// [`Limits::max_items`](crate::Limits::max_items) mismatches.
+    /// checking takes too many steps, for example because of nested alternatives, if schemas are nested more
+    /// than 200 levels deep, or if there are more than [`Limits::max_items`](crate::Limits::max_items)
+    /// mismatches.
     pub fn validate(&self, schemas: &Schemas) -> Result<Vec<Mismatch>> {
         let document = self.document()?;
         let tags = FileTags::of(schemas, document.root());

@@ -96,7 +96,7 @@ impl Schemas {
         Self::default()
     }
 
-    /// Returns `true` if there are no schemas.
+    /// Returns `true` if there are no schemas or manifests with an `id`.
     pub fn is_empty(&self) -> bool {
         self.by_uri.is_empty()
     }
@@ -218,8 +218,8 @@ pub(super) struct Place<'s> {
     /// The URI of the document, against which relative references are resolved.
     pub(super) uri: &'s str,
     pub(super) node: YamlNode<'s>,
-    /// Whether the node was reached through a URI rather than from the enclosing schema. Only nodes
-    /// that are reached through a URI can be reached more than once.
+    /// Whether the node was reached through a URI, and can therefore be reached more than once, rather
+    /// than from the enclosing schema.
     pub(super) is_target: bool,
 }
 
