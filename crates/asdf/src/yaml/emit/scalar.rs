@@ -105,15 +105,15 @@ pub(super) fn is_printable(c: char) -> bool {
         | '\u{ff00}'..='\u{fffd}')
 }
 
-/// Returns the style in which a string must be written to be read back as a string: plain, single-quoted or
+/// Returns the simplest style in which a string is read back as a string: plain, single-quoted or
 /// double-quoted.
 pub(crate) fn default_style(text: &str, place: Place) -> NodeStyle {
     let analysis = Analysis::of(text);
     quoted_style(analysis, place, !place.is_tagged && resolves(text))
 }
 
-/// Returns the style in which a string must be written. `resolves` is true if the string would be
-/// read as another type without quotes.
+/// Returns the simplest style in which a string is read back as a string. `resolves` is true if the
+/// string would be read as another type without quotes.
 fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> NodeStyle {
     if analysis.plain(place) && !resolves {
         return NodeStyle::Plain;
