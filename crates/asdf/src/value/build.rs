@@ -164,8 +164,8 @@ impl<'a> Builder<'a, '_> {
         Ok(key.unwrap_or_default())
     }
 
-    /// Builds a node. Returns the value of a scalar, or the handle of a node that has already been seen. Pushes
-    /// any other collection onto the stack and returns `None`.
+    /// Builds a node. Returns the value if it is complete, which is the case for scalars, replaced collections
+    /// and nodes that have already been seen. Pushes any other collection onto the stack and returns `None`.
     fn begin(&mut self, node: YamlNode<'a>, in_flow: bool, is_key: bool) -> Result<Option<Value>> {
         if let Some(handle) = self.handles.get(&node.id()) {
             return Ok(Some(Value::Shared(*handle)));

@@ -253,7 +253,7 @@ impl Tree {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind
-    /// [`NotFound`](ReferenceError::NotFound) if a node along the path is missing.
+    /// [`NotFound`](ReferenceError::NotFound) if a node that must exist is missing.
     pub fn check_parent(&self, pointer: &str) -> Result<()> {
         let needed = parents::needed(pointer, |parent| self.pointer(parent).is_some());
         let mut nearest = "";
