@@ -24,8 +24,8 @@ const MAX_BYTES: u64 = 1 << 27;
 
 type Test<'t> = Box<dyn Fn(&str) -> bool + 't>;
 
-/// The conditions of a search. A node is found if it satisfies all conditions that are set. An array counts as
-/// a single node; its content is not searched.
+/// The conditions of a search. A node is found if it satisfies all conditions that are set. An array inside the
+/// searched node counts as a single node; its content is not searched.
 ///
 /// ```
 /// use std::ops::ControlFlow;

@@ -413,7 +413,8 @@ impl<'a> NdArray<'a> {
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be written, with
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more than 2^24 overlapping elements, and
     /// with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Invalid`](ArrayError::Invalid)
-    /// for more than 2^24 elements of size 0.
+    /// for more than 2^24 empty lists or elements of size 0, or more than 2^16 in a field of a
+    /// record.
     pub fn write_elements(&self, mut out: impl Write, style: PrintStyle) -> Result<()> {
         let mask = self.mask()?;
         self.read_by(|array| array.write_elements(&mut out, style, mask.as_deref()))

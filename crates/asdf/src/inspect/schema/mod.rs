@@ -73,11 +73,11 @@ fn max_steps(document: &Document) -> u64 {
     MAX_STEPS + STEPS_PER_NODE * document.node_count() as u64
 }
 
-/// A node that does not match a schema.
+/// A node that does not match a schema, or that cannot be checked.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Mismatch {
-    /// A description of the mismatch, with the pointer and the line of the node.
+    /// A description of the problem, with the pointer and the line of the node.
     pub diagnostic: Diagnostic,
     /// The keyword that does not match, identified by the URI of the schema, followed by `#` and a
     /// JSON Pointer. If the schema for the tag was not found, only its URI. Empty if the tag of the

@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn inline_numbers_may_use_any_notation_of_the_tree() {
+    fn inline_integers_need_not_be_decimal() {
         let values = [16_i64, 15, 10, 1].map(i64::to_le_bytes).concat();
         assert_eq!(bytes("[0x10, 017, 1_0, yes]"), values);
     }
