@@ -108,7 +108,8 @@ impl<'a> StoredArray<'a> {
                 ArrayData::Block { block, .. } if !block.is_compressed() => {
                     block.verified_range()?;
                 }
-                // No separate verification is needed, because decoding a block verifies its checksum.
+                // No separate verification is needed, because decoding a block verifies its checksum if
+                // the options require it.
                 _ => {}
             }
         }
@@ -116,8 +117,8 @@ impl<'a> StoredArray<'a> {
     }
 
     /// Reads all elements, like [`Self::read`]. `read` must read them into memory in the given order.
-    /// If the elements in this order make up the entire block, their checksum is verified during
-    /// this read. Otherwise, it is verified first, in a separate read.
+    /// If the elements in this order make up the entire block, any verification of the checksum is
+    /// part of this read. Otherwise, it precedes this read.
     pub(super) fn read_all<T>(
         &self,
         order: Order,

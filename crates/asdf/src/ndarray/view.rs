@@ -391,9 +391,9 @@ impl<'a> NdArray<'a> {
         self.read_by(Array::strings)
     }
 
-    /// Writes the array as a `.npy` file in the stored byte order. The elements are read and written in
-    /// pieces, so the array may be of any size. The mask is omitted, because the format does not support
-    /// masks.
+    /// Writes the array as a `.npy` file in the stored byte order. Unless the block is compressed, the
+    /// elements are read and written in pieces, so the array may be larger than memory. The mask is
+    /// omitted, because the format does not support masks.
     ///
     /// # Errors
     ///
