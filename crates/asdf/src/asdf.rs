@@ -20,9 +20,9 @@ use crate::yaml::{Document, ParseOptions};
 
 /// An ASDF file that is open for reading.
 ///
-/// By default, opening a file reads only its head and its end, and succeeds even if other parts are
-/// damaged. If the tree is invalid, [`Asdf::document`] fails; if a block is damaged, the functions
-/// that use it fail. [`Asdf::diagnostics`] lists irregularities.
+/// By default, opening a large file reads little more than its beginning, up to the first block, and its end,
+/// and succeeds even if other parts are damaged. If the tree is invalid, [`Asdf::document`] fails; if a block is
+/// damaged, the functions that use it fail. [`Asdf::diagnostics`] lists irregularities.
 ///
 /// A file can be read by several threads at the same time.
 ///
@@ -87,7 +87,7 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Same as [`from_source`](Self::from_source). Also fails with [`ErrorKind::Io`] if the path is not a
-    /// regular file, or if the journal next to it belongs to another file.
+    /// regular file, or if the journal next to it is invalid or belongs to another file.
     #[cfg(any(unix, windows))]
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Asdf> {
         let path = path.as_ref();
@@ -113,9 +113,8 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Layout`] if the source does not begin with the header line of format version 1,
-    /// with [`ErrorKind::Limit`] if the end of the tree is not within the first
-    /// [`Limits::max_alloc`](crate::Limits::max_alloc) bytes, and with [`ErrorKind::Io`] if the source cannot
-    /// be read.
+    /// with [`ErrorKind::Limit`] if [`Limits::max_alloc`](crate::Limits::max_alloc) bytes of the tree have been
+    /// read without finding its end, and with [`ErrorKind::Io`] if the source cannot be read.
     ///
     /// With [`Strictness::Strict`], also fails with [`ErrorKind::Layout`] if the layout has any diagnostic.
     /// With `Strict` and [`Strictness::Salvage`], which find all blocks on opening, also fails with
@@ -249,9 +248,9 @@ impl Asdf {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Yaml`] if the tree is not valid YAML 1.1 or, with [`Strictness::Strict`], if a
-    /// key occurs more than once in a mapping. Fails with [`ErrorKind::Limit`] if the tree has too many nodes
-    /// ([`Limits::max_items`](crate::Limits::max_items)) or is nested too deeply
-    /// ([`Limits::max_depth`](crate::Limits::max_depth)). Every call returns the same error.
+    /// key occurs more than once in a mapping. Fails with [`ErrorKind::Limit`] if the tree exceeds a limit, for
+    /// example because it has too many nodes ([`Limits::max_items`](crate::Limits::max_items)) or is nested too
+    /// deeply ([`Limits::max_depth`](crate::Limits::max_depth)). Every call returns the same error.
     pub fn document(&self) -> Result<&Document> {
         let document = self.document.get_or_init(|| self.parse_tree());
         document.as_ref().map_err(Clone::clone)
@@ -285,8 +284,8 @@ impl Asdf {
     }
 
     /// Returns the irregularities found so far, ordered by their offset in the file. Reading more
-    /// of the file may reveal more irregularities: for example, the reason why an index is not used
-    /// is only reported once all blocks are known.
+    /// of the file may reveal more irregularities: for example, an index with too few or too many
+    /// entries is only reported as such once all blocks are known.
     ///
     /// ```
     /// use asdf::Asdf;

@@ -1,8 +1,8 @@
 //! Parsing and formatting complex numbers, as used in `!core/complex-1.0.0` and in inline arrays.
 //!
 //! ```text
-//! (1+2j)   1 - 2i is invalid: no spaces inside    parentheses around the number are optional
-//! -1       1j       -J       inf+nanj            a part may be missing; i, I, j or J
+//! (1+2j)   1 - 2i is invalid: no spaces between parts    parentheses are optional
+//! -1       1j       -J       inf+nanj                    a part may be missing; i, I, j or J
 //! ```
 
 use num_complex::Complex;

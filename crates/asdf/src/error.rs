@@ -45,8 +45,8 @@ pub enum ErrorKind {
     /// The source could not be read, or the output could not be written.
     #[error(transparent)]
     Io(binio::Error),
-    /// The file is not an ASDF file that this crate can read. The message says what was expected and what was
-    /// found.
+    /// The file is not an ASDF file that this crate can read, its tree is truncated, or it is irregular and was
+    /// opened strictly. The message says what is wrong.
     #[error("{0}")]
     Layout(String),
     /// The tree is not a YAML 1.1 document, or a node does not fit its tag or the requested type.
@@ -108,7 +108,7 @@ pub enum ErrorKind {
         /// The reason why the value or change cannot be written.
         message: String,
     },
-    /// A limit was exceeded, usually one that the caller has set.
+    /// A limit was exceeded, usually one that the caller can set.
     #[error("{what}: {requested} is above the limit of {limit}")]
     Limit {
         /// The quantity that is limited.
@@ -169,7 +169,8 @@ impl Error {
         ErrorKind::Limit { what, limit, requested }.into()
     }
 
-    /// Returns the JSON Pointer to the affected node, if the error is about a node.
+    /// Returns the JSON Pointer to the affected node, if the error is of kind [`Yaml`](ErrorKind::Yaml) or
+    /// [`Array`](ErrorKind::Array) and the pointer is known.
     ///
     /// ```
     /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n---\na: {b: x}\n...\n"[..])?;
@@ -208,11 +209,9 @@ impl Error {
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 #[non_exhaustive]
 pub enum BlockError {
-    /// Blocks may be missing before this one, so its number is uncertain.
-    #[error(
-        "the number of the block is uncertain, because a gap before the block may have contained \
-         other blocks"
-    )]
+    /// The number of the block is uncertain, because blocks may be missing before it or, if the number is
+    /// counted from the end, after it.
+    #[error("the number of the block is uncertain, because other blocks may be missing")]
     Uncertain,
     /// The file has no block with this number.
     #[error(
@@ -312,12 +311,13 @@ pub enum CodecError {
     /// A streamed block cannot be compressed.
     #[error("a streamed block cannot be compressed")]
     StreamedCompressed,
-    /// The stream ended before `data_size` bytes.
-    #[error("the stream ends after {}, but data_size is {expected}", count(*found, "byte"))]
+    /// The stream ended before all requested bytes were decoded.
+    #[error("the stream ends after {}, expected {expected}", count(*found, "byte"))]
     ShortStream {
         /// Number of bytes decoded.
         found: u64,
-        /// Number of bytes according to `data_size`.
+        /// Number of bytes according to `data_size` or, if only part of the data was requested, possibly the
+        /// number of bytes up to the end of that part.
         expected: u64,
     },
     /// The stream continues after `data_size` bytes.
@@ -326,12 +326,12 @@ pub enum CodecError {
         /// Number of bytes according to `data_size`.
         expected: u64,
     },
-    /// The stream is damaged.
+    /// The stream is damaged, or uses a feature of its format that is not supported.
     #[error("{message} (near byte {offset} of the stored data)")]
     Corrupt {
-        /// A description of the damage.
+        /// A description of the problem.
         message: String,
-        /// Offset of the damage in the stored bytes.
+        /// Approximate offset of the problem in the stored bytes.
         offset: u64,
     },
 }

@@ -55,8 +55,9 @@ pub enum Strictness {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verify {
-    /// Data is only compared by [`Block::verify`](crate::block::Block::verify) and
-    /// [`Asdf::verify`](crate::Asdf::verify), and before it is copied to another file.
+    /// Data is only compared by functions that check a file, such as
+    /// [`Block::verify`](crate::block::Block::verify) and [`Asdf::verify`](crate::Asdf::verify), and when it
+    /// is copied to another file.
     Never,
     /// A block is verified before any of its data is returned for the first time. This reads all of its stored
     /// bytes, even if only a range is requested.
@@ -83,8 +84,8 @@ pub enum External {
     SameDir,
     /// Like [`SameDir`](Self::SameDir), but for the given folder.
     Root(PathBuf),
-    /// Any file on this machine may be opened, including paths with `..`, absolute paths and `file:` URIs. Use
-    /// this only for trusted files.
+    /// Any regular file on this machine may be opened, including paths with `..`, absolute paths and `file:`
+    /// URIs. Use this only for trusted files.
     Any,
     /// Files are opened by a function. Its argument is the URI as written in the file, but without
     /// the fragment.
@@ -163,7 +164,7 @@ impl OpenOptions {
     }
 
     /// Sets when to compare the data of blocks with their checksums. The setting applies to all blocks and to
-    /// every way of reading them.
+    /// every way of reading them except [`Block::raw`](crate::block::Block::raw), which never compares.
     ///
     /// By default, a compressed block is verified when it is decoded as a whole. Uncompressed
     /// blocks are not verified when they are read, and neither are parts of chunked blocks. With
@@ -239,7 +240,7 @@ impl OpenOptions {
 
     /// Sets whether to map a large file into memory when it is opened by its path, instead of
     /// reading it by position. Uncompressed blocks are then not copied. The head of the file and
-    /// the tree are always read into memory. Default: `false`.
+    /// the tree are always read into memory, and external files are never mapped. Default: `false`.
     ///
     /// Use this only for files that nobody changes while they are open. If the file is truncated, accessing a
     /// missing page ends the process with `SIGBUS`, which no reader can catch. If the file is changed in place,

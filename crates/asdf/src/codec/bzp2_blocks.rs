@@ -26,12 +26,12 @@ use super::Failure;
 use super::bzp2::{BLOCK, Bits, END, bits, low_byte};
 use super::stream::{FillOutcome, Input, SliceStream, Stream, StreamState};
 
-/// Streams with fewer stored bytes are decoded by a single decoder. They rarely have more than one block.
+/// Streams with fewer stored bytes are decoded by a single decoder. They usually have only a few blocks.
 pub(super) const MIN_STORED: u64 = if cfg!(test) { 1 } else { 256 << 10 };
 /// Maximum stored size of a block in bytes. Even incompressible data is smaller.
 const MAX_STORED: usize = 2 << 20;
-/// Maximum number of data bytes of a block. Longer blocks, which contain long runs of the same byte, are left to
-/// the single decoder, which needs little memory.
+/// Number of data bytes of a block after which its buffer does not grow any more. Longer blocks, which contain
+/// long runs of the same byte, are left to the single decoder, which needs little memory.
 const MAX_DATA: usize = 4 << 20;
 /// Number of bytes to search at a time.
 const PIECE: usize = if cfg!(test) { 100 } else { 1 << 20 };
@@ -92,8 +92,8 @@ impl<'a> BlockStream<'a> {
         }
     }
 
-    /// Decodes at least one more block: as many as fill `wanted` bytes, but no more than keep all
-    /// threads busy.
+    /// Decodes at least one more block, unless the stream is irregular: about as many blocks as fit into
+    /// `wanted` bytes, but no more than keep all threads busy.
     fn decode_next(&mut self, wanted: usize) -> Result<(), Failure> {
         let fitting = wanted / (100_000 * usize::from(self.level));
         let count = fitting.clamp(1, 2 * rayon::current_num_threads());
@@ -242,7 +242,7 @@ const SECOND_BYTES: [u16; 256] = {
     table
 };
 
-/// Returns the marks that begin at or after the byte `from` and are entirely in `stored`.
+/// Returns the marks that begin at or after the byte `from`, and whose [`WINDOW`] bytes are all in `stored`.
 fn marks(stored: &[u8], from: usize) -> Vec<Mark> {
     let mut found = Vec::new();
     let windows = stored.get(from..).unwrap_or_default().windows(WINDOW);
@@ -266,8 +266,8 @@ fn marks(stored: &[u8], from: usize) -> Vec<Mark> {
     found
 }
 
-/// Decodes a block, given its range in bits, and returns its data and its CRC. Returns `None` unless the block
-/// ends exactly at the end of the range.
+/// Decodes a block, given its range in bits, and returns its data and its CRC. Returns `None` if the block is
+/// damaged, has too much data, or does not end exactly at the end of the range.
 ///
 /// If the block ends earlier, some bytes are not decoded. It cannot end later, inside the appended end mark,
 /// because `END` does not equal itself shifted by less than a byte (tested below).

@@ -21,9 +21,9 @@ pub enum Compression {
     /// No compression.
     #[default]
     None,
-    /// A zlib stream with a level from 0 to 9, supported by all readers.
+    /// A zlib stream with a level from 0 to 9.
     Zlib(u8),
-    /// A bzip2 stream with a level from 1 to 9, supported by all readers.
+    /// A bzip2 stream with a level from 1 to 9.
     Bzip2(u8),
     /// LZ4 blocks in chunks. Compression and decompression are fast.
     Lz4,
@@ -31,8 +31,8 @@ pub enum Compression {
     Lz4Frame,
     /// A Zstandard frame with a level from 1 to 22 (feature `zstd`).
     Zstd(u8),
-    /// A single Blosc buffer of at most 2 GiB, using shuffled LZ4 with a level from 1 to 9 (feature `blsc`).
-    /// This is the framing of `asdf-compression`, asdf-cxx and `ASDF.jl`.
+    /// A single Blosc buffer for less than 2 GiB of data, using shuffled LZ4 with a level from 1 to 9 (feature
+    /// `blsc`). This is the framing of `asdf-compression`, asdf-cxx and `ASDF.jl`.
     Blosc(u8),
     /// Like [`Blosc`](Self::Blosc), but with one buffer for every 4 MiB of data, preceded by its
     /// length. This is the framing of the Abacus simulations and of `abacusutils`. Both framings

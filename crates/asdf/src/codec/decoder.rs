@@ -105,8 +105,8 @@ impl<'a> Decoder<'a> {
     /// Decodes the rest of the data into a buffer, which grows as data is decoded, so that a false `data_size`
     /// does not allocate memory.
     ///
-    /// The initial length of the buffer is `plausible`, because moving the data to a larger buffer
-    /// would lose its large pages. Memory pages are not used until they are written to.
+    /// The buffer initially has `plausible` bytes, if that many remain to be decoded, because moving the data
+    /// to a larger buffer would lose its large pages. Memory pages are not used until they are written to.
     pub(super) fn rest(&mut self, plausible: u64) -> Result<Vec<u8>, Failure> {
         let wanted = usize::try_from(self.left()).map_err(|_| out_of_memory(self.left()))?;
         let mut data = zeroed(usize::try_from(plausible).unwrap_or(usize::MAX).min(wanted))?;

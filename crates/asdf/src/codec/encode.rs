@@ -26,8 +26,8 @@ use crate::error::{Error, Result};
 /// Size in bytes of the pieces in which uncompressed data is read.
 const PIECE: usize = 1 << 20;
 
-/// Maximum size in bytes of a batch of data. While a batch is compressed, the next batch is read,
-/// and the results of the previous batch are written.
+/// Approximate maximum size in bytes of a batch of data. While a batch is compressed, the next batch is
+/// read, and the results of the previous batch are written.
 const BATCH: usize = 12 << 20;
 
 /// A function that receives the stored bytes in order.
@@ -82,7 +82,8 @@ pub(crate) trait Source {
     /// Returns the number of bytes that remain to be read.
     fn left(&self) -> u64;
 
-    /// Returns the next `len` bytes, or fewer if the data ends earlier. Returns `None` at the end of the data.
+    /// Returns the next `len` bytes, or fewer if the data ends earlier. Returns `None` at the end of the data
+    /// or if `len` is 0.
     fn next(&mut self, len: usize) -> Result<Option<Bytes>>;
 
     /// Passes the rest of the data to a function in pieces.
@@ -172,7 +173,7 @@ impl<F: Fn(Failure) -> Error + Send> Source for DecodedSource<'_, '_, F> {
     }
 }
 
-/// Compresses pieces of up to `size` bytes, several at a time in parallel, and passes the results
+/// Compresses pieces of about `size` bytes, several at a time in parallel, and passes the results
 /// to `pass` in the original order. While pieces are compressed, the next pieces are read.
 pub(super) fn pipeline<T: Send, R: Send>(
     size: usize,

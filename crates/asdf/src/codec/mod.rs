@@ -12,12 +12,12 @@
 //! Each module decodes and encodes one format. Shared code is in `decoder` (decoding in order), `stream` and
 //! `chunks` (the two framings), and `encode` (sources, threads).
 //!
-//! The same decoding rules apply to all formats. The output buffer grows gradually, so that a false
-//! `data_size` does not allocate memory. At the end, there must be exactly `data_size` bytes,
-//! neither fewer ([`CodecError::ShortStream`]) nor more ([`CodecError::LongStream`]). Bytes after
-//! the end of the stream are ignored, but reported. A second stream in the block is decoded only if
-//! it is needed to reach `data_size`; in that case, it is reported. Checksums inside the streams
-//! are verified.
+//! The same decoding rules apply to all formats. A new buffer for the data is at first no larger than what the
+//! stored bytes can plausibly fill, so that a false `data_size` does not use much memory. At the end, there must
+//! be exactly `data_size` bytes: neither fewer ([`CodecError::ShortStream`]) nor more
+//! ([`CodecError::LongStream`]). Bytes after the end of the stream are ignored, but reported. A second stream in
+//! the block is decoded only if it is needed to reach `data_size`; in that case, it is reported. Checksums inside
+//! the streams are verified.
 
 #[cfg(feature = "blsc")]
 mod blsc;
@@ -61,7 +61,7 @@ pub(crate) struct DecodeJob {
     pub(crate) code: [u8; 4],
     /// The size of the decoded data in bytes, according to the block header.
     pub(crate) data_size: u64,
-    /// Whether to return the data of a stream that is truncated inside its checksum.
+    /// Whether to return the data of a stream that is truncated after its data, usually inside its checksum.
     pub(crate) salvage: bool,
 }
 
@@ -167,7 +167,9 @@ fn unsupported(code: [u8; 4]) -> CodecError {
 }
 
 impl DecodeJob {
-    /// Returns `true` if parts of the data can be decoded without the data before them.
+    /// Returns `true` if the data is chunked according to the compression code, so that parts of it can be
+    /// decoded without the data before them. (The code `lz4\0` may also stand for an LZ4 frame, to which this
+    /// does not apply.)
     pub(crate) fn is_chunked(&self) -> bool {
         Codec::find(self.code).is_ok_and(Codec::is_chunked)
     }

@@ -96,7 +96,7 @@ pub(super) struct FillOutcome {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamState {
     Running,
-    /// The stream is complete and its checksum is correct.
+    /// The stream is complete, and its checksum is correct if it has one.
     Ended,
     /// The input ended before the stream did.
     Truncated,
@@ -106,7 +106,7 @@ pub(super) enum StreamState {
 pub(super) struct Streams<'a> {
     format: &'static dyn Format,
     stored: &'a dyn ReadAt,
-    /// Whether to return the data of a stream that is truncated inside its checksum.
+    /// Whether to return the data of a stream that is truncated after its data, usually inside its checksum.
     salvage: bool,
     /// The current stream, and the offset at which it begins.
     stream: Box<dyn Stream + 'a>,
@@ -207,10 +207,14 @@ impl FramedDecoder for Streams<'_> {
         let rest = self.stored.len().saturating_sub(at);
         if self.state == StreamState::Truncated {
             if !self.salvage {
-                let message = "the stream ends after its data but inside its checksum".to_owned();
+                let message =
+                    "the stream is truncated after its data, so its checksum cannot be verified"
+                        .to_owned();
                 return Err(CodecError::Corrupt { message, offset: at }.into());
             }
-            let message = "the stream ends inside its checksum".to_owned();
+            let message =
+                "the stream is truncated after its data, so its checksum was not verified"
+                    .to_owned();
             progress.note(Code::StreamChecksumTruncated, at, message);
         } else if rest > 0 {
             let message = format!("{} after the end of the stream", count(rest, "byte"));

@@ -20,7 +20,7 @@
 //! 4 bytes  adler32 of all data, combined from the values for the pieces
 //! ```
 //!
-//! To readers, the result looks like any other stream. It is 0.1% larger than the output of a single
+//! To readers, the result looks like any other stream. It is slightly larger than the output of a single
 //! compressor.
 
 use binio::checksum::Algorithm;

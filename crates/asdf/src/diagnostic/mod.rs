@@ -58,7 +58,8 @@ binio::codes! {
         /// According to its header, a block does not end where the next block, the index or the end
         /// of the data was found.
         HeaderContradicted = "HeaderContradicted": Error;
-        /// A block that cannot be read, because its header is invalid or it ends past the end of the file.
+        /// A block that cannot be read, because its header is invalid, it ends past the end of the file, or its
+        /// data cannot be decoded.
         BadBlock = "BadBlock": Error;
         /// The data of a block does not match its checksum.
         ChecksumMismatch = "ChecksumMismatch": Error;
@@ -75,21 +76,22 @@ binio::codes! {
         IndexUnparsable = "IndexUnparsable": Warning;
         /// The file contains neither a tree nor blocks. This is only reported when a file is checked.
         NoContent = "NoContent": Warning;
-        /// A block or a part of a block that was only found because the file was salvaged.
+        /// A block that salvaging found by a search, or a truncated block whose remaining bytes it returns.
         Salvaged = "Salvaged": Error;
         // Decoding
         /// Bytes after the end of the compressed stream.
         BytesAfterStream = "BytesAfterStream": Warning;
         /// A second compressed stream in one block.
         SecondStream = "SecondStream": Warning;
-        /// A compressed stream that is truncated inside its checksum. Its data is complete.
+        /// A compressed stream that is truncated after its data, so its checksum cannot be verified.
         StreamChecksumTruncated = "StreamChecksumTruncated": Error;
         /// The checksum of a block is the digest of the decoded bytes, as some old writers computed it.
         ChecksumOfDecodedBytes = "ChecksumOfDecodedBytes": Note;
         // Tree
         /// The tree cannot be parsed.
         BadTree = "BadTree": Error;
-        /// A node does not fit its tag, or an array does not lie within its block.
+        /// A node does not fit its tag, or an array cannot be read, for example because it does not lie within
+        /// its block.
         BadNode = "BadNode": Error;
         /// The data of an array is in an external file that was not opened, so it was not checked.
         NotChecked = "NotChecked": Error;
@@ -132,7 +134,7 @@ binio::codes! {
         MissingByteorder = "MissingByteorder": Warning;
         /// An array with a stride of 0.
         ZeroStride = "ZeroStride": Note;
-        /// Bytes at the end of a streamed block that do not form a complete row.
+        /// Bytes at the end of a block that do not form a complete row of an array whose first dimension is open.
         PartialRow = "PartialRow": Error;
         /// Keys next to `$ref`, which are ignored.
         ReferenceSiblings = "ReferenceSiblings": Note;

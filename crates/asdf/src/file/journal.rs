@@ -27,8 +27,8 @@ pub(crate) fn before_change(path: &Path) -> Result<Option<Journaled<FileSource, 
 ///
 /// # Errors
 ///
-/// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the journal belongs to another file, if another
-/// process is still changing the file, or if the file or the journal cannot be read or written.
+/// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the journal is invalid or belongs to another file, if
+/// another process is still changing the file, or if the file or the journal cannot be read or written.
 pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
     Ok(journal::roll_back(path)?)
 }

@@ -74,7 +74,7 @@ impl BlockHeader {
     /// The largest possible data alignment in bytes, because a header has at most 65,541 bytes.
     pub const MAX_ALIGN: u64 = 1 << 15;
 
-    /// Returns the header of a block at `offset`, with all sizes and the checksum set to 0. The
+    /// Returns the header of a block at `offset`, with the sizes of its data and the checksum set to 0. The
     /// header is just long enough for the data to begin at a multiple of `align`, a power of two up
     /// to [`Self::MAX_ALIGN`].
     ///
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_header_is_an_error_that_states_the_end_of_the_file() {
+    fn a_header_truncated_after_its_magic_is_an_error_that_states_the_end_of_the_file() {
         let whole = bytes(0, [0; 4], [0; 3]);
         for len in 0..whole.len() {
             let error = BlockHeader::parse(&whole[..len], 5, 5 + len as u64).unwrap_err();

@@ -39,14 +39,14 @@ pub(crate) fn to_text(offsets: &[u64]) -> String {
 }
 
 /// Parses the text of an index, from [`INDEX_HEADER`] to the end of the file. Returns `None` if it is not a
-/// list of non-negative integers, or has more than `max_entries`.
+/// list of non-negative decimal integers, or if it exceeds the limit of `max_entries`.
 pub(crate) fn parse(text: &[u8], max_entries: u64) -> Option<Vec<u64>> {
     let (_, entries) = document(text, max_entries).ok()?;
     Some(entries)
 }
 
-/// Returns `true` if `text` could be part of an index, because it contains only numbers and the
-/// characters that may surround them. If this returns `false`, no index can begin before `text`.
+/// Returns `true` if `text` could be part of the list in an index, because it contains only numbers and the
+/// characters that writers put around them. Comments, which [`parse`] accepts, are not recognised here.
 pub(crate) fn looks_like_index(text: &[u8]) -> bool {
     text.iter().all(|&b| {
         matches!(

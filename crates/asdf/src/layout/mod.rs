@@ -1,6 +1,5 @@
 //! A model of the parts of a file, with functions that convert between bytes and the model. Nothing here reads
-//! or writes files: every parser takes a slice and returns either its result or the offset at which to
-//! continue.
+//! or writes files: every parser takes a slice, and those that may need more bytes of the file say so.
 //!
 //! ```text
 //! #ASDF 1.0.0                 header      `head`
@@ -26,7 +25,7 @@ pub use block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader, FLAG_STREAMED
 
 use crate::tag::Version;
 
-/// A comment line between the header and the tree.
+/// A comment line between the header and the tree or the first block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Comment {
@@ -42,10 +41,11 @@ pub struct Comment {
 pub struct IndexText {
     /// Offset of `#ASDF BLOCK INDEX` in the file in bytes.
     pub offset: u64,
-    /// The number of offsets in the list, or `None` if the index is not a list of offsets.
+    /// The number of offsets in the list, or `None` if the index is not a list of offsets or has more than
+    /// [`Limits::max_items`](crate::Limits::max_items).
     pub entries: Option<usize>,
-    /// Whether the index agreed with the blocks when the file was opened. Otherwise, it is not used, and
-    /// blocks are found by their headers.
+    /// Whether the index agreed with the first and the last block when the file was opened. Otherwise, blocks
+    /// are found by their headers.
     pub accepted: bool,
 }
 

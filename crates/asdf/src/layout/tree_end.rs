@@ -11,7 +11,7 @@
 //! A `...` in column 0 ends the document even inside a block scalar; an indented `...` is content,
 //! and so are `....` and `foo...bar`. In some files, `...` is followed directly by the block magic
 //! or a lone carriage return; this also ends the tree, but is reported. If a file has no `...`
-//! line, its tree ends at the first plausible block.
+//! line, its tree ends at the first plausible block, if there is one.
 //!
 //! The regular expression in the standard, `\r?\n...\r?\n`, is not used, because its dots match any three
 //! characters.

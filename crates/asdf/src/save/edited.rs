@@ -281,7 +281,8 @@ impl EditedFile<'_> {
 }
 
 impl TreeSpace {
-    /// Returns the tree text, padded to fill the space exactly, or `None` if it does not fit.
+    /// Returns the tree text, padded to fill the space exactly. Returns `None` if it does not fit, or if the
+    /// bytes after the tree are not padding.
     pub(super) fn fill(&self, text: &str) -> Option<Vec<u8>> {
         let padding = self.padding.as_ref()?;
         let len = usize::try_from(self.end - self.tree.start).ok()?;

@@ -50,8 +50,8 @@ pub(super) fn is_special(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file())
 }
 
-/// New block files, written before the tree that refers to them. They are removed on drop, unless
-/// [`Self::keep`] is called.
+/// New block files, which are put into place before the tree that refers to them. They are removed on drop,
+/// unless [`Self::keep`] is called.
 #[derive(Default)]
 pub(super) struct NewFiles(Vec<PathBuf>);
 
@@ -64,7 +64,7 @@ impl NewFiles {
         Ok(AtomicFile::commit_all(files)?)
     }
 
-    /// Keeps the files. Call this before the tree that refers to them is written.
+    /// Keeps the files. Call this before the tree that refers to them is put into place.
     pub(super) fn keep(mut self) {
         mem::take(&mut self.0);
     }

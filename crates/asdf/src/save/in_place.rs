@@ -59,7 +59,8 @@ impl<'a> InPlace<'a> {
         Ok(in_place)
     }
 
-    /// Adds bytes of the new file. Only bytes that differ from the existing ones will be written.
+    /// Adds bytes of the new file. Only the range from the first to the last byte that differs from the existing
+    /// bytes will be written.
     fn bytes(&mut self, bytes: &[u8], source: &dyn ReadAt) -> Result<()> {
         let start = self.rest;
         self.rest += bytes.len() as u64;

@@ -11,8 +11,8 @@
 //! to a new file or, protected by a journal, to the existing one.
 //!
 //! The tree refers to blocks by number and contains no offsets, so it is written first. The sizes and the
-//! checksum of a block are added to its header after its data has been written. Only a few pieces of the data
-//! are in memory at a time.
+//! checksum of a large block are added to its header once they are known. Usually, only a few pieces of the
+//! data are in memory at a time.
 //!
 //! ```
 //! use asdf::value::Array;

@@ -323,8 +323,8 @@ impl Places<'_, '_> {
             if uri.is_known_core() {
                 match core_tag(uri.name, standard) {
                     Ok(tag) => tagged.tag = tag,
-                    // In a copy, keep a tag that the chosen version of the standard lacks. It was
-                    // already reported when the original was read.
+                    // In a copy, keep a tag that the chosen version of the standard lacks,
+                    // because readers accept any known tag.
                     Err(_) if self.origin.is_some() => {}
                     Err(error) => return Err(error),
                 }
@@ -472,8 +472,8 @@ fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
     Ok(Value::from(Mapping::from_iter(entries)).tagged(core_tag("integer", standard)?))
 }
 
-/// Fails if a key has a type that version 1.6.0 of the standard does not allow: anything but strings, integers
-/// and booleans.
+/// Fails if a key is a scalar of a type that version 1.6.0 of the standard does not allow: anything but strings,
+/// integers and booleans.
 fn check_key(key: &Value) -> Result<()> {
     match key.untagged() {
         Value::Null | Value::Float(_) | Value::Date(_) | Value::DateTime(_) | Value::Binary(_) => {

@@ -1,6 +1,6 @@
 //! Planning a file part by part, and writing the file according to the plan.
 //!
-//! Every file that this crate writes goes through a [`FilePlan`]:
+//! New, edited and repaired files are written from a [`FilePlan`]:
 //!
 //! ```text
 //! new file    | bytes: header line | tree | padding | block | block | index |

@@ -119,7 +119,9 @@ impl RowWriter {
     /// Same as [`Asdf::open`], [`Asdf::document`] and [`roll_back`](crate::save::roll_back). Also fails with
     /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the last block is not streamed, or if no
     /// packed array with an open first dimension uses it, and with [`ErrorKind::Io`](crate::ErrorKind::Io) if
-    /// another process keeps the file locked for more than 10 seconds.
+    /// another process keeps the file locked for more than 10 seconds. Fails with
+    /// [`ErrorKind::Block`](crate::ErrorKind::Block) if the header of the last block is invalid, and with
+    /// [`ErrorKind::Array`](crate::ErrorKind::Array) if the array is invalid.
     pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         crate::file::journal::roll_back(path)?;

@@ -68,7 +68,7 @@ pub struct Writer<'a> {
 pub struct WriteReport {
     /// Length of the file in bytes.
     pub len: u64,
-    /// Number of blocks.
+    /// Number of blocks in the file, without those in separate block files.
     pub blocks: usize,
     /// Paths of the block files, if the file was exploded.
     pub files: Vec<PathBuf>,
@@ -141,8 +141,8 @@ impl<'a> Writer<'a> {
     /// # Errors
     ///
     /// Same as [`write_to`](Self::write_to). Also fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the
-    /// file cannot be created in its folder, if another process is changing an existing file at `path`, or if
-    /// the journal next to it belongs to another file.
+    /// file cannot be created in its folder, if `path` exists but is not a regular file, if another process is
+    /// changing the existing file, or if the journal next to it is invalid or belongs to another file.
     #[cfg(any(unix, windows))]
     pub fn write(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
         let path = path.as_ref();
@@ -162,11 +162,13 @@ impl<'a> Writer<'a> {
     ///
     /// If blocks are copied, also fails with [`ErrorKind::Block`](crate::ErrorKind::Block) if one of them does
     /// not exist or is damaged, with [`ErrorKind::Codec`](crate::ErrorKind::Codec) if it has to be recompressed
-    /// and cannot be decoded, and with [`ErrorKind::Reference`](crate::ErrorKind::Reference) if the file of an
-    /// [imploded](Self::implode) block cannot be opened.
+    /// and cannot be decoded, with [`ErrorKind::Reference`](crate::ErrorKind::Reference) if the file of an
+    /// [imploded](Self::implode) block cannot be opened, and with any error of [`Asdf::document`].
     ///
-    /// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the data of an array cannot be read, or if `out`
-    /// cannot be written.
+    /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the data of a block is too large for
+    /// [`Compression::Blosc`](crate::Compression::Blosc), or exceeds the limit of the original file when it is
+    /// recompressed. Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the data of an array cannot be read,
+    /// if `out` cannot be written, or if a folder of [`relocate`](Self::relocate) does not exist.
     pub fn write_to(&self, out: impl Write + Seek) -> Result<WriteReport> {
         let tree = self.numbered_tree(false)?;
         let plan = self.file_plan(&tree)?;

@@ -8,7 +8,7 @@ fn job(code: [u8; 4], data_size: usize) -> DecodeJob {
     DecodeJob { code, data_size: data_size as u64, salvage: false }
 }
 
-/// Decodes in all ways, checks that the results are equal, and returns the result.
+/// Decodes all data in several ways, checks that the results are equal, and returns the result.
 fn decode(job: DecodeJob, stored: &[u8]) -> Result<(Vec<u8>, Vec<Irregularity>), CodecError> {
     let (mut notes, mut other_notes) = (Vec::new(), Vec::new());
     let result = unwrap(job.decode(&stored, &mut notes));

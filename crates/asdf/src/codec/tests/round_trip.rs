@@ -63,8 +63,8 @@ fn in_odd_pieces(job: DecodeJob, stored: &dyn ReadAt) -> (Vec<u8>, Vec<Irregular
 #[test]
 fn compressed_data_can_be_decoded_whole_or_in_pieces_or_in_ranges() {
     for compression in compressions() {
-        // The last length is one byte more than a zlib piece, and also fills several bzip2 and
-        // Blosc blocks.
+        // The last length is one byte more than a zlib piece. At low levels, it also fills several bzip2
+        // or Blosc blocks.
         for len in [0, 1, 999, (512 << 10) + 1] {
             let data = sample(len);
             let stored = encoded(&mut UncompressedSource::new(&&data[..]), compression).unwrap();

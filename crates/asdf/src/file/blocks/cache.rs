@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_decode_the_same_block_share_the_first_result() {
+    fn inserting_a_block_again_returns_the_data_inserted_first() {
         let mut cache = DecodedCache::new(100);
         let first = cache.insert(1, vec![1; 10]);
         assert_eq!(cache.insert(1, vec![1; 10]).as_ptr(), first.as_ptr());

@@ -156,8 +156,9 @@ impl Block<'_> {
         Ok(verdict)
     }
 
-    /// Returns `true` if the checksum still has to be verified before the block is read. `whole`
-    /// means that all of its data will be read. Fails if an earlier verification found a mismatch.
+    /// Returns `true` if the options require that the checksum is verified before the block is read, and this
+    /// has not been done yet. `whole` means that all of its data will be read. Fails if they require it, but an
+    /// earlier verification found a mismatch.
     pub(super) fn must_verify(&self, whole: bool) -> Result<bool> {
         let wanted = match self.store.verify() {
             Some(Verify::Never) => false,

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Without another thread, uncompressed bytes are hashed in memory after they are read, and compressed
-//! bytes whenever the decoder reads them, so that no byte is read from the source twice.
+//! bytes whenever the decoder reads them, so that hardly any byte is read from the source twice.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 
@@ -24,7 +24,7 @@ use crate::error::Result;
 const PIECE: usize = if cfg!(test) { 5 } else { 1 << 20 };
 
 /// Minimum stored size in bytes of blocks that are decoded and hashed on separate threads. For a
-/// smaller block, starting another thread would take as long as computing the digest.
+/// smaller block, using another thread would save little time.
 const PARALLEL: u64 = if cfg!(test) { 16 } else { 64 << 10 };
 
 /// Computes the MD5 digest of stored bytes, reading them piece by piece.

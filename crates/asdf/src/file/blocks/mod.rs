@@ -125,13 +125,14 @@ impl<'a> Blocks<'a> {
         if is_certain { Ok(block) } else { Err(block.error(BlockError::Uncertain)) }
     }
 
-    /// Returns the first block number that is uncertain because of a gap in a salvaged file.
+    /// Returns the first block number that is uncertain because of a gap in a salvaged file, or `usize::MAX` if
+    /// all numbers are certain.
     pub(crate) fn certain(self) -> usize {
         self.store.certain()
     }
 
     /// Iterates over all blocks in file order. Headers are read one at a time. The iteration ends after an
-    /// error from the source.
+    /// error.
     pub fn iter(&self) -> BlockIter<'a> {
         BlockIter { blocks: *self, next: Some(0) }
     }
@@ -387,8 +388,8 @@ impl Block<'_> {
     }
 
     /// Returns the decoded data. The data of an uncompressed block is shared with the source if the
-    /// source is in memory. The data of a compressed block is shared with other users if the block
-    /// has already been decoded.
+    /// source is in memory. The data of a compressed block is shared with other users if it is
+    /// already in memory.
     ///
     /// # Errors
     ///
@@ -492,11 +493,12 @@ impl Block<'_> {
 
     /// Returns a range of the data. In an uncompressed block, only the requested bytes are read; in
     /// an `lz4` or `blsc` block, only the chunks that contain them are decoded. Any other block is
-    /// decoded entirely if it fits into the cache, and otherwise up to the end of the range.
+    /// decoded entirely if it fits into the cache, and otherwise up to the end of the range. All stored bytes
+    /// are read if the checksum has to be [verified](crate::OpenOptions::verify) first.
     ///
     /// # Errors
     ///
-    /// Same as [`decode`](Self::decode), but only for the bytes that have to be decoded: damage after them may
+    /// Same as [`decode`](Self::decode), but only for the bytes that have to be decoded: damage elsewhere may
     /// go unnoticed, and the limit applies only to them. Also fails with [`ErrorKind::Block`] of kind
     /// [`RangeOutside`](BlockError::RangeOutside) if the range is not inside the data.
     pub fn decode_range(&self, range: Range<u64>) -> Result<Bytes> {
@@ -537,9 +539,9 @@ impl Block<'_> {
     ///
     /// # Errors
     ///
-    /// Same as [`data_range`](Self::data_range). Also fails with [`ErrorKind::Codec`] if the lengths of the
-    /// chunks do not add up or this build does not support the compression, and with [`ErrorKind::Io`] if the
-    /// source cannot be read.
+    /// Same as [`data_range`](Self::data_range). Also fails with [`ErrorKind::Codec`] if the headers of the
+    /// chunks are invalid, if their lengths do not add up, or if this build does not support the compression,
+    /// and with [`ErrorKind::Io`] if the source cannot be read.
     pub fn chunks(&self) -> Result<Option<Vec<Chunk>>> {
         let Some(job) = self.job()? else { return Ok(None) };
         let range = self.data_range()?;

@@ -184,8 +184,9 @@ impl BlockTable {
         end == Some(next.offset)
     }
 
-    /// Adds the block at `next`. If there is none, but a block begins directly after the data of
-    /// the last block, continues with that block. Otherwise, marks the table as complete.
+    /// Adds the block at `next`, even if one byte of its magic is damaged. If there is none, but a block begins
+    /// directly after the data of the last block, continues with that block. Otherwise, marks the table as
+    /// complete.
     fn step(&mut self, next: u64, reader: HeaderReader<'_>) -> Result<()> {
         reader.limits.check_items("blocks", self.blocks.len() as u64 + 1)?;
         if self.blocks.len() == self.blocks.capacity() {

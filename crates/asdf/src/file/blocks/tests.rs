@@ -290,7 +290,7 @@ fn each_chunk_has_the_ranges_of_its_stored_and_decoded_bytes() {
 }
 
 #[test]
-fn reading_a_block_twice_verifies_its_checksum_only_once() {
+fn verifying_the_checksum_while_reading_takes_no_additional_read() {
     let data = vec![1; 1 << 18];
     let bytes = [HEAD, TREE, &block(&data).checksum_of(&data).bytes()].concat();
     let source = Arc::new(ReadLog::new(Bytes::from(bytes)));

@@ -6,8 +6,8 @@
 //! 0              head.len()                              tail_start         len
 //! ```
 //!
-//! The tree, the first blocks and the index are usually in the head or the tail, so most headers
-//! need no further read.
+//! The tree, the first block header and the index are usually in the head or the tail, and need no further
+//! read.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -109,7 +109,7 @@ impl HeaderReader<'_> {
             || self.source.has_index(offset)?)
     }
 
-    /// Returns the end of a block with one damaged byte in its magic. The rest of its header must be
+    /// Returns the end of a block with at most one damaged byte in its magic. The rest of its header must be
     /// plausible and lead to a block, an index or the end of the file.
     pub(crate) fn end_without_magic(&self, offset: u64) -> Result<Option<u64>> {
         let file_len = self.file_len();

@@ -25,12 +25,12 @@ pub(crate) fn is_padding(byte: u8) -> bool {
 pub(crate) struct Index {
     /// Offset of the index in the file.
     pub(crate) offset: u64,
-    /// The listed offsets, or `None` if the index is not a list.
+    /// The listed offsets, or `None` if the index is not a list of offsets or exceeds the limit on items.
     pub(crate) entries: Option<Vec<u64>>,
 }
 
 impl Index {
-    /// Finds the last index in the file, reading backwards from the end. Ignores all bytes before
+    /// Finds the last index near the end of the file, reading backwards. Ignores all bytes before
     /// the offset `after`.
     pub(crate) fn find(
         source: &mut CachedSource,
@@ -64,7 +64,7 @@ impl Index {
     /// Checks the index, with at most one further read if the file is intact. Returns the headers
     /// of the first and the last block if the first entry is the first block, each entry exceeds
     /// the previous entry by at least the length of a header, and the last entry is a block that
-    /// ends at the index.
+    /// ends at the index, or whose allocated space extends past its beginning.
     pub(super) fn check(
         &self,
         first: &FoundBlock,

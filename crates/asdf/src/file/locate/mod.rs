@@ -1,12 +1,12 @@
-//! Locating the parts of a file, in file order and with few reads.
+//! Locating the parts of a file with few reads.
 //!
-//! 1. The head: first 16 to 64 KiB, then twice as much each time, until the end of the tree and the first
-//!    block are known.
+//! 1. The head: first 16 to 64 KiB, then usually twice as much in total each time, until the end of the tree is
+//!    known. If the first block begins further away, the bytes up to it are searched.
 //! 2. The last 16 to 64 KiB, for the block index, and more if they could be the end of a long index.
 //! 3. The header of the last block in the index.
 //!
-//! No other bytes are read while opening a file, however large it is, unless blocks are being
-//! salvaged. The blocks between the first and the last are discovered on demand by
+//! No other bytes of an intact file are read while opening it, however large it is, unless it is opened
+//! strictly or salvaged. The blocks between the first and the last are discovered on demand by
 //! [`BlockStore`](crate::file::blocks::BlockStore).
 
 mod cached_source;
@@ -38,7 +38,7 @@ pub(crate) use found_block::{FoundBlock, HeaderState};
 pub(crate) use header_reader::HeaderReader;
 pub(crate) use index::{Index, is_padding};
 
-/// Maximum length of the head in bytes. The header and the comments must fit into it.
+/// Maximum total length in bytes of the header and the comments.
 const MAX_HEAD: u64 = 16 << 20;
 
 /// The parts of a file.
@@ -62,7 +62,7 @@ pub(crate) enum KnownBlocks {
 #[derive(Clone, Debug)]
 pub(crate) struct RejectedIndex {
     pub(crate) offset: u64,
-    /// The listed offsets, or `None` if the index is not a list.
+    /// The listed offsets, or `None` if the index is not a list of offsets or exceeds the limit on items.
     pub(crate) entries: Option<Vec<u64>>,
     /// The code of the diagnostic that reported this index.
     pub(crate) code: Code,

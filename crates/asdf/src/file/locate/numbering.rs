@@ -30,7 +30,7 @@ pub(crate) enum Numbered {
 }
 
 impl Numbered {
-    /// Returns the offset of the block in the file.
+    /// Returns the offset of the block in the file, which is only approximate for a missing block.
     pub(crate) fn offset(&self) -> u64 {
         match self {
             Self::Certain(block) | Self::Uncertain(block) => block.offset,
@@ -91,8 +91,8 @@ impl IndexNumbers {
         Some(Self(places.to_vec()))
     }
 
-    /// Prepares numbering by an index. Returns `None` unless at least half of the listed offsets
-    /// are exact and blocks are missing, either at the beginning or in one of `gaps`. Between two
+    /// Prepares numbering by an index. Returns `None` unless the index is in order, at least half of the
+    /// listed offsets are exact, and blocks are missing, either at the beginning or in one of `gaps`. Between two
     /// exact matches, other entries may be slightly off if there are as many blocks as entries.
     pub(crate) fn exact(blocks: &[FoundBlock], gaps: &[usize], listed: &[u64]) -> Option<Self> {
         let first = blocks.first()?.offset;
@@ -147,8 +147,9 @@ pub(crate) fn gaps(blocks: &[FoundBlock], certain: usize) -> Vec<usize> {
 }
 
 /// Numbers the blocks that were found: by the index if one is given, otherwise by the sizes that
-/// the arrays need or, if these are ambiguous, in file order. `gaps` are the numbers of blocks that
-/// may be preceded by missing blocks.
+/// the arrays need. If these are ambiguous, the blocks after the first gap get numbers that no
+/// array refers to, in file order. `gaps` are the numbers of blocks that may be preceded by missing
+/// blocks.
 pub(crate) fn number(
     mut blocks: Vec<FoundBlock>,
     gaps: &[usize],
@@ -160,7 +161,7 @@ pub(crate) fn number(
         return by_index(blocks, index);
     }
     let certain = |block: FoundBlock| match &block.header {
-        // A block without a magic is only known from the index.
+        // A block with a damaged magic cannot be read, so it counts as missing.
         header if header.has_no_magic() => Numbered::Missing { offset: block.offset },
         _ => Numbered::Certain(block),
     };
@@ -208,8 +209,8 @@ fn by_arrays(
     let missing = named_blocks(arrays, blocks.len()).checked_sub(blocks.len())?;
     let certain = gaps.first().copied().unwrap_or(0);
     let end_by_number = needed_ends(arrays, blocks.len() + missing);
-    // If blocks are missing, each array must exactly fill the block that would get its number. Otherwise, the
-    // array only has to fit into the block.
+    // If blocks are missing, the arrays that would use a block must extend exactly to the end of its data.
+    // Otherwise, they only have to fit into the block.
     let fits = |before: usize| {
         let mut whole = blocks.iter().enumerate().skip(certain).filter_map(|(number, block)| {
             let header = block.header.good().filter(|header| header.fits(file_len))?;

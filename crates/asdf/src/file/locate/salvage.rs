@@ -10,7 +10,7 @@
 //! Blocks with broken headers are included, so that the other blocks keep their numbers. After a
 //! gap that may have contained a block, [numbering](super::numbering) needs the index. Without it,
 //! the numbers of later blocks are uncertain, and arrays that use these numbers cannot be read.
-//! Blocks that normal reading would miss are reported.
+//! Blocks that were found by a search are reported.
 
 use std::collections::HashSet;
 
@@ -56,7 +56,7 @@ pub(super) fn find_blocks(
     let mut gaps = Vec::new();
     let mut leads_nowhere = false;
     let mut certain = None;
-    // Use one scanner for the whole file, so that nothing is read twice.
+    // Use one scanner for the whole file, so that the search reads nothing twice.
     let mut scanner = Scanner::new(reader.source, &BLOCK_MAGIC, at..file_len);
     while at < file_len {
         let damaged_end = match chained {
@@ -121,10 +121,8 @@ pub(super) fn find_blocks(
         None => {
             for (found, gap) in gaps {
                 let gap = count(gap, "byte");
-                let message = format!(
-                    "only salvaging finds this block, because it begins {gap} after its expected \
-                     offset"
-                );
+                let message =
+                    format!("salvaging found this block by a search that began {gap} before it");
                 reader.reports.report(Code::Salvaged, found, message);
             }
         }
@@ -285,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn salvaging_searches_many_gaps_in_one_pass() {
+    fn salvaging_a_file_with_many_gaps_reads_less_than_four_times_its_length() {
         let mut bytes = [HEAD, TREE].concat();
         for _ in 0..2000 {
             bytes.extend(block(b"one").bytes());

@@ -19,8 +19,8 @@ pub(super) fn find_end(
     reports: &Reports,
 ) -> Result<u64> {
     let mut from = 0;
-    // The first magic that does not begin a plausible block. Either the tree is damaged after it, or the tree
-    // has no end.
+    // The first magic that does not begin a plausible block. Either the tree continues after it and is damaged,
+    // or the tree has no end.
     let mut false_magic: Option<usize> = None;
     loop {
         let all = source.head(start..u64::MAX);

@@ -58,7 +58,7 @@ impl Editor {
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read or written.
     ///
     /// A failed commit leaves the file unchanged, with one exception: if only the last step fails, which is
-    /// syncing the folder, the new file is in place but may not survive a crash.
+    /// syncing the patched file or the folder of a new one, the change is in place but may not survive a crash.
     pub fn commit(self) -> Result<EditReport> {
         let edited = self.edited()?;
         let change = self.change(&edited)?;
@@ -222,8 +222,8 @@ impl Editor {
         Ok(Planned::NewFile(plan))
     }
 
-    /// Returns a report about a change. If no new file was written, the length and the number of blocks are
-    /// those of the existing file.
+    /// Returns a report about a change. If `written` is `None`, the length and the number of blocks are those of
+    /// the existing file.
     fn report(
         &self,
         edited: &EditedFile<'_>,

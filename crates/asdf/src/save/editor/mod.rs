@@ -176,7 +176,8 @@ impl Editor {
     }
 
     /// Sets an array at a JSON Pointer. If there is already an array at the pointer and nothing else uses its
-    /// block, the new array replaces the data of that block, unless the file is changed in place.
+    /// block, the new array usually replaces the data of that block. If the file is changed in place, the block
+    /// is never replaced.
     ///
     /// ```
     /// use asdf::save::Editor;

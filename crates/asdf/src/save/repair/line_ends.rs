@@ -9,8 +9,8 @@
 //! only undone if there is proof of it:
 //!
 //! - If the headers lead from block to block up to the index, there was no conversion.
-//! - If every LF of the file follows a CR, and the offsets in the index are correct after removing these CRs,
-//!   the conversion added them.
+//! - If the offsets in the index are correct after removing the CR before each LF, the conversion added these
+//!   CRs.
 //! - Otherwise, a block is only changed if the result has the length that the index and the header
 //!   state, and if the data matches the checksum. A block without a checksum is only changed if its
 //!   present header is invalid or implausible. If the block has more line endings than were
@@ -247,7 +247,7 @@ impl Piece<'_> {
 
     /// Returns `true` if the converted piece is a block of `wanted` bytes whose data matches its checksum.
     /// Without a checksum, the conversion is accepted only if the original header at this offset is invalid
-    /// or implausible.
+    /// or implausible. Text needs no proof.
     fn is_proved(&self, view: View, wanted: u64) -> Result<bool> {
         if !self.is_block {
             return Ok(true);

@@ -5,14 +5,14 @@
 //! | an index that is missing, stale, truncated or not a list | all blocks; the index is rewritten |
 //! | stray bytes between or after the blocks, or before the tree | everything else |
 //! | a truncated file | intact blocks, and the rest of the last block with its original checksum |
-//! | a block with a broken header, or a gap between blocks | the other blocks, with their numbers |
+//! | a block with a broken header, or a gap between blocks | the other blocks, with their numbers if these can be determined |
 //! | nonsensical sizes in a header | the data up to the next block |
 //! | a checksum of the decoded data, as computed by old writers | the data, with a correct checksum |
 //! | converted line endings in text and data | all parts whose restoration is confirmed by the index and checksums |
 //!
-//! Stored bytes are copied unchanged, and damage remains recognisable: a block whose data does not match its
-//! checksum keeps that checksum, and a lost block is replaced by an empty one, so that the numbers of the
-//! other blocks remain valid.
+//! Apart from converted line endings, stored bytes are copied unchanged. Damage remains recognisable: a block
+//! whose data does not match its checksum keeps that checksum, and a lost block is replaced by an empty one, so
+//! that the numbers of the other blocks remain valid.
 //!
 //! ```
 //! use std::io::Cursor;
@@ -101,10 +101,12 @@ pub struct Loss {
     /// Pointers to the affected arrays.
     pub pointers: Vec<String>,
     /// The affected range of bytes in the damaged file. If a line-ending conversion was undone,
-    /// offsets refer to the file with its original line endings.
+    /// offsets refer to the file with its original line endings. Empty if the loss concerns an array whose
+    /// block does not exist or is too small.
     pub bytes: Range<u64>,
-    /// Number of stored bytes that are missing from the recovered file: the bytes lost by truncation, or all
-    /// known bytes of a lost block. 0 if the bytes were kept, but are damaged.
+    /// Number of stored bytes that are missing from the recovered file: the bytes lost by truncation, all known
+    /// bytes of a lost block, or the bytes that an array needs from a block that does not exist or is too small.
+    /// 0 if the bytes were kept, but are damaged.
     pub missing: u64,
     /// The error that describes the damage.
     pub reason: Error,
@@ -148,8 +150,9 @@ impl RecoverReport {
 ///
 /// Fails with [`ErrorKind::Layout`] if the damaged file has no readable header line, with [`ErrorKind::Limit`]
 /// if it exceeds the [limits](RecoverOptions::limits), and with [`ErrorKind::Io`] if the source cannot be read,
-/// the sink cannot be written, or a folder of [`relocate`](RecoverOptions::relocate) does not exist. All other
-/// damage is listed in the report.
+/// the sink cannot be written, or a folder of [`relocate`](RecoverOptions::relocate) does not exist. Fails with
+/// [`ErrorKind::Unwritable`] or [`ErrorKind::Yaml`] if the tree can be parsed, but its URIs cannot be rewritten.
+/// All other damage is listed in the report.
 pub fn recover<W: Write + Seek>(
     source: Arc<dyn ReadAt>,
     sink: W,
@@ -232,8 +235,8 @@ impl Reason {
 /// The blocks written to the new file so far.
 struct Kept {
     is_streamed: bool,
-    /// Length in bytes of the intact data of each block. 0 if the block is missing, or if it is compressed and
-    /// damaged.
+    /// Length in bytes of the data of each block, as far as it can be read. 0 if the block is missing, or if it is
+    /// compressed and damaged.
     lens: Vec<u64>,
     /// The ranges of the old file that are kept or reported as lost.
     known: Vec<Range<u64>>,

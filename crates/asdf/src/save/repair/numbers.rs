@@ -126,7 +126,7 @@ fn drop_false_magics(
 }
 
 impl NumberedBlocks {
-    /// Returns the offset of the first block in the file.
+    /// Returns the offset of the first block with a readable header.
     pub(super) fn first_offset(&self) -> Option<u64> {
         self.starts.first().copied()
     }

@@ -19,7 +19,7 @@ use crate::ndarray::source::Source;
 use crate::value::TreeText;
 use crate::yaml::{Document, ParseOptions, YamlNode};
 
-/// Maximum number of attempts to parse a truncated tree. Each attempt drops one more line.
+/// Maximum number of attempts to parse a truncated tree. Each attempt after the first drops one more line.
 const MAX_TRIES: usize = 1000;
 /// Total size in bytes of the parsed texts after which no further attempt is made.
 const MAX_TRIED: usize = 64 << 20;
