@@ -79,7 +79,7 @@ pub struct Case {
 ///
 /// # Panics
 ///
-/// Panics if the list cannot be read or does not have the expected structure.
+/// Panics if the file cannot be read, is not valid JSON, or has no list named `cases`.
 pub fn cases(list: &Path) -> Vec<Case> {
     let text =
         std::fs::read_to_string(list).unwrap_or_else(|error| panic!("{}: {error}", list.display()));
