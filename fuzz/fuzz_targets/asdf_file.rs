@@ -1,5 +1,5 @@
-//! Opens arbitrary bytes, decodes and verifies every block, and reads every array and parts of it.
-//! Nothing may exceed the limits.
+//! Opens arbitrary bytes, decodes and verifies every block, and reads the first arrays and parts of
+//! them. Nothing may exceed the limits.
 
 #![no_main]
 

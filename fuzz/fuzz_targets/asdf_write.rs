@@ -82,7 +82,7 @@ fn write_again(bytes: &[u8], options: &WriteOptions) {
     assert!(again.as_deref() == Some(bytes), "writing the file again changed it");
 }
 
-/// Copies a file, and compares the arrays of the copy with the arrays of the original.
+/// Copies a file, and compares the arrays at the top level of the copy with those of the original.
 fn write_file(data: &[u8], choices: &[u8; CHOICES], options: &WriteOptions) {
     // Use low limits, because each element may become a number in a tree that is written twice and
     // read three times.

@@ -1,5 +1,6 @@
 //! Parses arbitrary bytes as a header. Lenient parsing must accept every header that strict parsing
-//! accepts, with the same result, and encoding that result must produce the original bytes.
+//! accepts, with the same result. Except in version 1, encoding that result must produce the original
+//! bytes.
 
 #![no_main]
 

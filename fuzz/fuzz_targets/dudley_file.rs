@@ -1,9 +1,9 @@
-//! Opens arbitrary bytes, alone and with a layout. All their content must be read or rejected
-//! without a panic.
+//! Opens arbitrary bytes, alone and with a layout. Their content must be read or rejected without a
+//! panic.
 //!
-//! Without a layout, the bytes follow the first eight bytes of a native signature, so the file must
-//! contain its own layout at its end. With a layout, the bytes before the first zero are the
-//! layout, and those after it are the file.
+//! Without a layout, the input is appended to the first eight bytes of a native signature, so the
+//! file must contain its own layout at its end. With a layout, the bytes before the first zero are
+//! the layout, and those after it are the file.
 #![no_main]
 
 use binio::ReadAt as _;
