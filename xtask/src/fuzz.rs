@@ -136,7 +136,7 @@ pub(crate) fn host() -> Option<String> {
 }
 
 /// Copies the golden files of the target's format, and the files of the shared corpus if it exists,
-/// into the target's own corpus. Returns the number of seeds.
+/// into the target's own corpus. Omits files larger than 64 KiB. Returns the number of seeds.
 fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
     let seeds = root().join("fuzz/corpus").join(target);
     create(&seeds)?;
@@ -191,8 +191,8 @@ fn seed_cases(list: &Path, member: &str, folder: &Path, choices: &[u8]) -> Resul
     Ok(count)
 }
 
-/// Decodes a JSON string up to its closing quote. Keeps `\u` escapes, because the decoded string is
-/// JSON itself.
+/// Decodes a JSON string up to its closing quote. Keeps `\u` escapes, which keep their meaning if the
+/// decoded string is JSON itself.
 fn unescape(text: &str) -> String {
     let mut plain = String::new();
     let mut characters = text.chars();

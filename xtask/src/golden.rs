@@ -13,8 +13,8 @@ const GOLDEN_TESTS: &[&[&str]] = &[
     &["io", "recorded"],
 ];
 
-/// `golden [--corpus DIR]`: runs the golden tests of every format crate. With `--corpus`, they also
-/// run the recorded cases of a corpus, which must exist.
+/// `golden [--corpus DIR]`: runs the golden tests of every format crate, which also run the recorded
+/// cases of the corpus if there is one. `--corpus` sets its folder, which must exist.
 pub(crate) fn golden(arguments: &[String]) -> Outcome {
     let (corpus, rest) = take_option(arguments, "--corpus")?;
     no_more(&rest)?;

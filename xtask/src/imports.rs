@@ -276,7 +276,7 @@ impl<'t> Source<'t> {
     }
 
     /// Returns the names in lib.rs, each with the module that defines it. The module is an empty
-    /// string if lib.rs itself defines the name.
+    /// string if lib.rs itself or another crate defines the name.
     fn exports(&self) -> BTreeMap<String, String> {
         let mut names: BTreeMap<String, String> =
             self.macros().into_iter().map(|name| (name, String::new())).collect();

@@ -1,5 +1,5 @@
 //! Workspace automation, run as `cargo xtask TASK`. Each task calls programs directly, without shell
-//! scripts, so it runs wherever cargo runs.
+//! scripts, so no shell is needed.
 
 mod bench;
 mod ci;
@@ -136,7 +136,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "package",
         arguments: "",
-        about: "check that each library can be published",
+        about: "check that each library can be packaged",
         run: ci::package,
     },
     Task {
