@@ -15,7 +15,7 @@ use crate::error::Failure;
 use crate::memory::Memory;
 use crate::pool::{LARGE, install_if};
 
-/// A view of an array in a file. Creating a view does not read any elements.
+/// A view of an array in a file. Selecting a part of a view does not read any elements.
 ///
 /// Methods that return a `Result` may read the file, so they are called detached from the
 /// interpreter. All other methods only return properties.
@@ -48,8 +48,8 @@ pub(crate) trait LazyArray: Send + Sync {
     /// the size of the array.
     fn read_into(&self, out: &mut [u8], byte_order: ByteOrder) -> Result<(), Failure>;
 
-    /// Returns the bytes from the first to the last element, without copying them if they are in memory, and the layout
-    /// of the elements within these bytes.
+    /// Returns the bytes from the first to the last element, and the layout of the elements within these bytes. If
+    /// possible, the bytes are shared with a mapped file or a decoded block instead of being copied.
     fn shared_bytes(&self) -> Result<(Bytes, Strided), Failure>;
 
     /// Returns the mask in C order, in which `true` marks a masked element, or `None` if the array
@@ -220,8 +220,8 @@ fn slice(item: &Bound<'_, PyAny>) -> PyResult<Slice> {
         .map_err(|_| PyIndexError::new_err(format!("index {index} is out of range")))
 }
 
-/// Converts a bound of a slice, or returns `None` if the bound is absent. A bound that does not fit
-/// into 64 bits is clamped, because every axis ends before it.
+/// Converts a bound or the step of a slice, or returns `None` if it is absent. A number that does not fit into 64 bits
+/// is clamped, which selects the same elements, because every axis is shorter.
 fn bound(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     if value.is_none() {
         return Ok(None);

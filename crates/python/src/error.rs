@@ -3,12 +3,13 @@
 //! | cause | exception |
 //! |---|---|
 //! | a file does not conform to its format | `scibin.FormatError`, a `ValueError` |
-//! | a checksum does not match | `scibin.ChecksumMismatch` |
+//! | a block or chunk does not match its checksum | `scibin.ChecksumMismatch` |
 //! | a limit was exceeded | `scibin.LimitError` |
 //! | the operating system failed | the subclass of `OSError` for the error number |
 //! | a source written in Python failed | the exception that it raised |
 //! | memory could not be allocated | `MemoryError` |
 //! | a pointer or key does not exist | `KeyError` |
+//! | an index is out of range | `IndexError` |
 //! | an argument is invalid, or a file is closed | `ValueError`, `TypeError` |
 //!
 //! The exception classes are written in Python (`scibin/_errors.py`).
@@ -110,7 +111,7 @@ impl Failure {
         Self::new(Kind::Index, message)
     }
 
-    /// Creates a `TypeError`, for an argument of the wrong type or a value that cannot be written.
+    /// Creates a `TypeError`, for an argument, node or array of the wrong type, or a value that cannot be written.
     pub(crate) fn type_error(message: impl Into<String>) -> Self {
         Self::new(Kind::Type, message)
     }

@@ -1,8 +1,8 @@
 //! The pool of threads that the extension uses.
 //!
 //! The pool can be used only in the process that created it, because threads do not survive a fork.
-//! A forked child creates a pool of its own. It leaks the pool of its parent, because dropping the
-//! pool would wait for threads that do not exist in the child.
+//! A forked child creates a pool of its own. It leaks the pool of its parent, because dropping the pool could wait
+//! forever for a lock that a thread of the parent held during the fork.
 //!
 //! Entering the pool takes about 0.1 ms, so small pieces of work that do not use rayon run outside the pool.
 

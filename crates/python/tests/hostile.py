@@ -1,7 +1,7 @@
 """Read all parts of the files whose paths are on standard input. Run by test_hostile.py.
 
-Ends with an error if a file raises anything but a FormatError. A panic is a BaseException, which is
-not caught here.
+Ends with an error if reading a file raises anything but a FormatError. A panic is a BaseException,
+which is not caught here.
 """
 
 from __future__ import annotations

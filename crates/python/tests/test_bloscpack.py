@@ -220,7 +220,7 @@ def test_recover_keeps_intact_chunks(tmp_path: Path) -> None:
     assert bp.unpack_bytes_from_file(path) == (bytes(3000), None)
 
 
-def test_slices_decode_only_the_necessary_chunks() -> None:
+def test_slices_read_only_the_necessary_chunks() -> None:
     array = np.random.default_rng(1).random((100, 1000))
     data = bp.pack_ndarray_to_bytes(array, 80_000)
 
@@ -266,7 +266,7 @@ def test_random_basic_indices_select_the_same_elements_as_in_numpy() -> None:
             assert np.asarray(found).dtype == expected.dtype
 
 
-def test_a_field_of_records_is_read_on_its_own() -> None:
+def test_a_field_of_records_can_be_indexed() -> None:
     record = arrays()[13]
     lazy = bp.open(bp.pack_ndarray_to_bytes(record)).array
     np.testing.assert_array_equal(lazy["b"][5:9, 1], record["b"][5:9, 1])
@@ -360,7 +360,7 @@ def test_a_child_process_can_read_after_its_parent(method: str, tmp_path: Path) 
         assert pool.map_async(_sum, [path] * 4).get(timeout=60) == [expected] * 4
 
 
-def test_threads_are_limited_without_changing_the_result() -> None:
+def test_the_number_of_threads_does_not_change_the_result() -> None:
     data = os.urandom(100_000) * 10
     one = bp.pack_bytes_to_bytes(data, 100_000, threads=1)
     assert one == bp.pack_bytes_to_bytes(data, 100_000, threads=2)

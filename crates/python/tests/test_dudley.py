@@ -115,7 +115,7 @@ def test_files_arrays_and_layouts_are_pickled(tmp_path: Path) -> None:
         pickle.dumps(dudley.open(data(), TEXT))
 
 
-def test_mapped_arrays_are_views_of_the_file(tmp_path: Path) -> None:
+def test_mapped_arrays_are_read_only(tmp_path: Path) -> None:
     path = tmp_path / "data.bin"
     path.write_bytes(data())
     array = dudley.open(path, TEXT, memmap=True)["/x"].read()
@@ -149,7 +149,7 @@ def test_only_the_needed_bytes_of_a_source_are_read() -> None:
     assert log.read <= 128 << 10
 
 
-def test_layouts_of_the_conformance_suite_raise_only_format_errors() -> None:
+def test_layouts_of_the_conformance_suite_raise_only_expected_exceptions() -> None:
     folder = Path(__file__).parents[2] / "testdata" / "dudley"
     texts = [path.read_bytes() for path in folder.rglob("*.dud")]
     for path in folder.rglob("*.json"):

@@ -61,7 +61,7 @@ def test_workers_finish_after_the_parent_has_used_its_threads(method: str, lz4_f
     ],
 )
 def test_no_call_uses_threads_lost_in_a_fork(use: str) -> None:
-    """Use one feature in the parent, then all features in a forked child, which must finish."""
+    """Use a feature, fork, and use it again in both processes, which must finish."""
     script = f"""
 import os, sys, numpy as np, scibin.asdf
 tree = {{"a": np.arange(4 << 20, dtype="f4"), "raw": np.arange(4 << 20, dtype=">f4")}}

@@ -63,7 +63,7 @@ def test_records_are_read_back() -> None:
     np.testing.assert_array_equal(back, table)
 
 
-def test_padding_and_overlapping_fields_are_written_packed() -> None:
+def test_records_with_padding_or_reordered_fields_are_read_back() -> None:
     aligned = np.zeros(3, np.dtype([("a", "u1"), ("b", "f8")], align=True))
     swapped = np.zeros(3, {"names": ["b", "a"], "formats": ["f4", "i4"], "offsets": [4, 0]})
     for table in [aligned, swapped]:

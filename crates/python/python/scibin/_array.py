@@ -34,7 +34,11 @@ class Address(Protocol):
 
 
 class NDArray:
-    """An array in a file, which reads only the elements that are needed, when they are needed.
+    """An array in a file, whose elements are read when they are needed.
+
+    Usually, only the selected elements are read, or the compressed chunks that contain them. Data
+    compressed as a single stream is decoded as a whole, and a compressed array in a Dudley file is
+    decoded when it is opened.
 
     Indexing follows numpy's basic indexing (integers, slices, ``...`` and ``None``) and returns a
     new array that is writable and aligned, or a read-only array if the file was opened with
@@ -45,9 +49,9 @@ class NDArray:
     Results have the byte order of the file. :meth:`read` converts the elements while reading if
     `out` has the byte order of the machine.
 
-    Arrays can be pickled unless their file was opened from bytes. A pickle does not contain data,
-    but only the path (or source) of the file and the location of the array in the file. After the
-    file has been closed, reading raises `ValueError`.
+    Arrays can usually be pickled, but not if their file was opened from bytes. A pickle does not
+    contain data, but only the path (or source) of the file and the location of the array in the
+    file. After the file has been closed, reading raises `ValueError`.
 
     Any number of threads may use an array at the same time.
 
@@ -188,7 +192,7 @@ class NDArray:
             A writable, C-contiguous array to read into. It must have the same shape and dtype as
             this array, in the byte order of the file or of the machine. Without `out`, a new array
             is returned. If the file was opened with ``memmap=True``, this array is read-only, and
-            it is a view of the file unless the data is compressed.
+            it is a view of the file if the data is stored there as raw bytes.
 
         Raises
         ------
@@ -198,6 +202,8 @@ class NDArray:
             If the data does not match its checksum.
         LimitError
             If the array is larger than the limits of the file allow.
+        OSError
+            If the file cannot be read.
         ValueError
             If the file was closed, or `out` is not suitable.
         """

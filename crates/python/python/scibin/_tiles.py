@@ -1,6 +1,7 @@
 """Locating arrays by path and pointer, and dividing them into tiles that tasks read.
 
-A task contains only paths, pointers and slices. It opens the file on the worker on which it runs.
+A task contains the locations of arrays and the slices to read, but no data. It opens the file on
+the worker on which it runs.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ _processes: set[int] = set()
 
 
 def use_one_thread_on_workers() -> None:
-    """Use one thread per task on a Dask worker that runs several tasks at a time."""
+    """Use a single decoding thread on a Dask worker that runs several tasks at a time."""
     process = os.getpid()
     if process in _processes:
         return

@@ -53,7 +53,8 @@ def open(
 ) -> da.Array | list[da.Array]:
     """Return an array in an ASDF file as a Dask array.
 
-    Reads only the start of the file. The elements are read when the result is computed.
+    Reads the tree and the layout of the array, but no elements. They are read when the result is
+    computed.
 
     Parameters
     ----------
@@ -75,6 +76,8 @@ def open(
         If the value at the pointer is not an array.
     FormatError
         If the file is damaged. Damaged data is detected only when it is read.
+    OSError
+        If the file cannot be opened or read.
     """
     if not isinstance(path, (str, os.PathLike)):
         return [open(one, pointer, chunks=chunks) for one in path]
@@ -126,9 +129,9 @@ class Stack:
     array
         The stacked arrays.
     failed
-        A delayed list of the paths that could not be read. Compute it together with the values
-        derived from the array, as in ``dask.compute(mean, stack.failed)``, so that nothing is read
-        twice.
+        A delayed list of the paths of the files whose arrays were replaced with NaN. Compute it
+        together with the values derived from the array, as in ``dask.compute(mean, stack.failed)``,
+        so that nothing is read twice.
     """
 
     array: da.Array
@@ -185,14 +188,15 @@ def stack(
         ``float64`` and a warning is issued if the arrays do not contain floating-point or complex
         numbers.
     return_failed
-        Whether to return a `Stack`, which also contains the paths that could not be read.
+        Whether to return a `Stack`, which also contains the paths of the files whose arrays were
+        replaced with NaN.
 
     Raises
     ------
     ValueError
-        If there are no files, or, with ``errors="nan"``, if none of the files can be read. With
-        ``errors="raise"``, also if an array differs from the first one; the message then begins
-        with the path.
+        If there are no files, if an argument is invalid, or, with ``errors="nan"``, if none of the
+        arrays can be opened. With ``errors="raise"`` and ``check="all"``, also if an array differs
+        from the first one; the message then begins with the path.
     FormatError, OSError, KeyError, TypeError
         With ``errors="raise"``, if the array in the first file cannot be opened, or with
         ``check="all"``, the array in any file.

@@ -308,8 +308,8 @@ def open(
         The byte order (``"<"`` or ``">"``) of types that do not specify one, if neither the layout
         nor the file specifies a default. By default, this is the byte order of this machine.
     memmap
-        Whether to map the file into memory, so that arrays are read-only views of the file. If the
-        file is truncated while it is mapped, reading the missing part kills the process.
+        Whether to map the file into memory, so that uncompressed arrays are read-only views of it.
+        If the file is truncated while it is mapped, reading the missing part kills the process.
 
     Raises
     ------

@@ -39,7 +39,7 @@ class Diagnostic:
     Attributes
     ----------
     code
-        The rule of RFC 37, such as ``"R111"``.
+        A stable code for use by programs, such as ``"R111"``.
     severity
         ``"note"``, ``"warning"`` or ``"error"``.
     message
@@ -66,7 +66,7 @@ class Report:
     ok
         Whether all blobs are intact, which means that no diagnostic is an error.
     blobs
-        The number of distinct blobs checked.
+        The number of blobs checked. A blob that is used several times usually counts once.
     diagnostics
         All irregularities found.
     """
@@ -120,7 +120,7 @@ class Entry:
     Attributes
     ----------
     path
-        The relative path, which does not contain ``..``.
+        The relative path, which has no ``..`` component.
     type
         ``"file"``, ``"directory"`` or ``"symlink"``.
     mode
@@ -153,6 +153,10 @@ class Entry:
             If the entry is a directory.
         FormatError
             If a blob is missing or damaged.
+        LimitError
+            If more bytes are to be read than the limit ``"allocation"`` allows.
+        OSError
+            If the archive or the store cannot be read.
         ValueError
             If the entry is a symbolic link, or the archive was closed.
         """
@@ -360,8 +364,9 @@ def create(
 
     Raises
     ------
-    OSError
-        If a file cannot be read. In this case, the archive is not written.
+    OSError, ValueError
+        If a file cannot be read or archived, or the archive cannot be written. In this case, an
+        existing archive is not replaced.
     """
     if isinstance(names, (str, os.PathLike)):
         raise TypeError("names is a single path: expected a list of paths")

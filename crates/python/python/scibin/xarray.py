@@ -1,7 +1,7 @@
 """ASDF files as xarray datasets: ``xarray.open_dataset(path, engine="scibin")``.
 
-The arrays in a mapping of the tree become variables, and the scalars become attributes. Arrays are
-read when they are needed, even by workers in other processes.
+The arrays in a mapping of the tree become variables. Strings, booleans, integers and floats become
+attributes. Arrays are read when they are needed, even by workers in other processes.
 
 >>> import scibin.asdf, xarray
 >>> scibin.asdf.write("a.asdf", {"exposure": 30.0, "image": np.arange(6.0).reshape(2, 3)})

@@ -13,7 +13,7 @@ use crate::array::{LazyArray, Part, Unit};
 use crate::error::{Failure, Place};
 
 /// A view of an array. The view type of the crate, [`NdArray`], borrows the file. This type
-/// therefore stores only the node and the selected parts, and creates an [`NdArray`] for each call.
+/// therefore stores the node and the selected parts instead, and creates an [`NdArray`] for each call.
 pub(super) struct FileArray {
     file: Arc<OpenFile>,
     node: NodeId,

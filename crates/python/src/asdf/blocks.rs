@@ -13,8 +13,8 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::error::Failure;
 
-/// The bytes of a numpy array, which are copied piece by piece. The GIL is held while a piece is
-/// copied, so Python code cannot modify the piece in the meantime.
+/// The bytes of a numpy array, which are copied piece by piece. The GIL is held while a piece is copied, so only code
+/// that has released the GIL, such as a numpy function in another thread, can modify the piece in the meantime.
 struct ArrayBytes {
     array: Py<PyArray1<u8>>,
     len: u64,

@@ -36,8 +36,9 @@ pub(super) struct BuiltTree {
 /// Converts an object and everything below it. `prepare` assigns arrays to blocks (see
 /// `scibin/asdf/_blocks.py`). An array is compressed as `compressions` specifies for its pointer,
 /// and otherwise with `compression`. If `compression` is `None`, the writer chooses. If
-/// `copy_blocks` is `true`, nodes of the first file that is found are copied together with their
-/// blocks. Nodes of all other files are converted to plain objects, and their arrays are read.
+/// `copy_blocks` is `true`, nodes of the file that is found first are copied together with their blocks. The search
+/// does not follow the order of the tree. Nodes of all other files are converted to plain objects, and their arrays
+/// are read.
 pub(super) fn build(
     root: &Bound<'_, PyAny>,
     prepare: &Bound<'_, PyAny>,

@@ -146,8 +146,9 @@ fn date_time<'py>(py: Python<'py>, time: &DateTime) -> Result<Bound<'py, PyAny>,
     Ok(time.into_any())
 }
 
-/// Returns the string by which the crate looks up a key. For a key that is not a string, this is
-/// its JSON form. Returns `None` for an object that cannot be a key.
+/// Returns the string by which the crate looks up a key. For `None`, a boolean or a number, this is its JSON form.
+/// Returns `None` for a key of any other type, such as a date, because the crate cannot look it up, and for a string
+/// that no file can contain.
 pub(super) fn key_text<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<Option<Cow<'a, str>>> {
     if let Ok(text) = key.cast::<PyString>() {
         // No file can contain a string with a lone surrogate.

@@ -12,8 +12,8 @@ use crate::array::{LazyArray, Part, Unit};
 use crate::error::Failure;
 
 /// A view of the array in a file. The view type of `bloscpack`, [`Array`], borrows the reader, so a
-/// Python object cannot contain it. This type stores only which slices and fields were selected,
-/// and creates an [`Array`] from them for each call.
+/// Python object cannot contain it. This type stores the selected slices and fields instead, and
+/// creates an [`Array`] from them for each call.
 pub(super) struct FileArray {
     file: Arc<OpenFile>,
     parts: Vec<Part>,

@@ -1,4 +1,4 @@
-//! Packing, appending to and repairing files.
+//! Packing files, appending to them, and recovering damaged ones.
 
 use std::path::PathBuf;
 use std::sync::Arc;

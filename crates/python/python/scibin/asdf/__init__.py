@@ -6,10 +6,10 @@
 ...     f["meta"]["gain"], f["image"][0]
 (2.5, array([0., 0., 0.]))
 
-Opening a file reads only its start and its end. The tree is parsed when it is first used, and the
-elements of an array are read when they are needed. Values are plain Python objects and arrays, and
-reading them never imports or runs code named by the file. :meth:`Node.to_object` converts a node
-into an object of another package, such as a WCS.
+Opening a large file reads only its start and its end. The tree is parsed when it is first used, and
+the elements of an array are read when they are needed. Values are plain Python objects and arrays,
+and reading them never imports or runs code named by the file. :meth:`Node.to_object` converts a
+node into an object of another package, such as a WCS.
 """
 
 from ._edit import Editor, EditReport, edit

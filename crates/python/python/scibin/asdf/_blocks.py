@@ -91,7 +91,7 @@ def _view(array: npt.NDArray[Any]) -> _View:
 
 
 def _base(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the array that owns the memory of a view."""
+    """Follow the bases of a view, and return the last one that is an array."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
@@ -135,7 +135,10 @@ def _clusters(views: dict[int, _View], group: list[int]) -> list[list[int]]:
 
 
 def _memory(base: npt.NDArray[Any]) -> _View | None:
-    """Return the bytes of a base array, or ``None`` if they are not contiguous."""
+    """Return the bytes of a base array, or ``None`` if they cannot be shared.
+
+    This is the case if the array is empty, not contiguous, or contains Python objects.
+    """
     if not base.flags.forc or base.dtype.hasobject or not base.nbytes:
         return None
     view = _view(base)
@@ -150,7 +153,7 @@ def _pack(array: npt.NDArray[Any]) -> _Stored:
 
 
 def _descr(dtype: np.dtype[Any]) -> str:
-    """Return a dtype as a literal that the extension can parse."""
+    """Return a dtype as a string that the extension can parse."""
     if dtype.names is None:
         return dtype.str
     try:

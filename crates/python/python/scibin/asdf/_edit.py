@@ -117,8 +117,8 @@ def edit(
 ) -> Editor:
     """Edit the tree and the arrays of a file.
 
-    All changes are written in one step at the end of the ``with`` block, or none of them if an
-    exception is raised. Comments, and the notation of everything that is not changed, are kept.
+    All changes are written at the end of the ``with`` block, or none of them if an exception is
+    raised. Comments, and the notation of everything that is not changed, are kept.
     Other programs see either the old or the new file. The file is locked during the edit.
 
     Parameters
@@ -146,6 +146,8 @@ def edit(
         If there is no value at a pointer.
     TypeError
         If ASDF cannot represent a value.
+    ValueError
+        If the change cannot be written, for example because another program has changed the file.
 
     Examples
     --------

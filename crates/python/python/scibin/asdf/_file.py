@@ -22,7 +22,7 @@ __all__ = ["Block", "Diagnostic", "File", "Report", "loads", "open"]
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """An irregularity that does not prevent a file from being read.
+    """An irregularity in a file, which often does not prevent the file from being read.
 
     Attributes
     ----------
@@ -136,7 +136,8 @@ class Report:
     blocks
         The checked blocks, including those in external files that arrays use.
     diagnostics
-        All irregularities, in the order of their positions in the file.
+        All irregularities: first those in the file itself, ordered by offset, and then those in
+        external files.
     """
 
     ok: bool
@@ -147,8 +148,9 @@ class Report:
 class File(Mapping[Any, Any]):
     """An ASDF file that is open for reading.
 
-    A file is a mapping from the keys of the root of the tree to values, which are plain objects for
-    scalars, :class:`Node` for collections, and :class:`scibin.NDArray` for arrays. A key that
+    A file is a mapping from the keys of the root of the tree to values. Mappings and sequences are
+    instances of :class:`Node`, arrays are instances of :class:`scibin.NDArray`, and all other
+    values are plain objects. A key that
     contains a ``/`` and does not exist is used as a JSON Pointer, as in ``file["meta/gain"]`` or
     ``file["/meta/gain"]``.
 
@@ -335,7 +337,7 @@ def open(
 ) -> File:
     """Open an ASDF file for reading.
 
-    Reads only the start and the end of the file. The tree is parsed when it is first used.
+    Reads only the start and the end of a large file. The tree is parsed when it is first used.
 
     Parameters
     ----------
@@ -366,9 +368,12 @@ def open(
     OSError
         If the file cannot be opened or read.
     FormatError
-        If the file is not an ASDF file, or its tree cannot be parsed.
+        If the file is not an ASDF file. If its tree cannot be parsed, this error is raised when the
+        tree is first used.
     TypeError
         If a limit is unknown.
+    ValueError
+        If a limit is not a non-negative integer.
     """
     return File(source, memmap=memmap, verify=verify, strict=strict, limits=limits)
 

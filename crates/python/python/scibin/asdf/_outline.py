@@ -21,7 +21,7 @@ def outline(root: _scibin.AsdfNode | None, max_rows: int) -> list[str]:
     if root is None:
         return lines
     # The iterators over the children that are still to be shown, outermost first. The children of a
-    # node are shown only once, so a cycle does not lead to endless output.
+    # node are shown below it only once, so a cycle does not lead to endless output.
     stack: list[Iterator[tuple[Any, _scibin.AsdfNode]]] = [_children(root)]
     seen = {root.position}
     while stack:

@@ -34,7 +34,8 @@ class Tagged:
         ImportError
             If the package ``asdf`` is not installed.
         TypeError
-            If no installed extension of ``asdf`` has a tag for the object.
+            If ``asdf`` writes the object without a tag. If ``asdf`` cannot write the object at all,
+            its own exception is raised instead.
         """
         from ._objects import from_object
 

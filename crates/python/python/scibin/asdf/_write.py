@@ -39,13 +39,14 @@ def write(
         The root of the tree, which must be a mapping. Values may be dictionaries, lists, tuples,
         sets, strings, numbers, ``None``, bytes, dates, numpy arrays, masked arrays, numpy scalars,
         :class:`Tagged`, and nodes and lazy arrays of other files. Overlapping or adjacent views of
-        the same memory can share a block. An object that occurs several times is written only once,
-        and may contain itself. If the tree contains nodes of other files, the blocks of the first
+        the same memory can share a block. A collection that occurs several times is written only
+        once, and may contain itself. If the tree contains nodes of other files, the blocks of one
         of these files are copied without decoding them, and the blocks of all other files are
         decoded.
     compression
         The compression of new blocks: ``"zlib"``, ``"bzp2"``, ``"lz4"``, ``"lz4f"``, ``"zstd"``,
-        ``"blsc"`` or ``"none"``, optionally with a level, as in ``"zlib:9"``. To choose the
+        ``"blsc"``, ``"blsc-chunked"`` or ``"none"``. For codecs that have levels, a level can be
+        added, as in ``"zlib:9"``. To choose the
         compression for each array, pass a mapping from JSON Pointers to such names.
     align
         The alignment of block data in bytes, which is a power of two up to 32,768. Default: 64.
@@ -58,6 +59,10 @@ def write(
     ------
     FileExistsError
         If there is a file at `path` and `overwrite` is false.
+    FormatError
+        If a node or array of another file cannot be read.
+    OSError
+        If the file cannot be written.
     TypeError
         If ASDF cannot represent a value. The message begins with the JSON Pointer of the value.
     ValueError

@@ -7,9 +7,9 @@ This module has the same names as the package `bloscpack`, so only the import ch
 >>> bp.unpack_bytes_from_bytes(packed)
 (b'some data', None)
 
-:func:`open`, :func:`verify`, :func:`recover` and the argument `threads` are additions. Functions
-whose names end in ``_file`` or ``_str`` but do not contain ``_to_`` or ``_from_`` are deprecated,
-as in `bloscpack`.
+Among others, :func:`open`, :func:`verify`, :func:`recover` and the argument `threads` are
+additions. Functions whose names end in ``_file`` or ``_str`` but do not contain ``_to_`` or
+``_from_`` are deprecated, as in `bloscpack`.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """An irregularity that does not prevent a file from being read.
+    """An irregularity in a file, which often does not prevent the file from being read.
 
     Attributes
     ----------
@@ -92,7 +92,8 @@ class Report:
     chunks
         The number of checked chunks.
     diagnostics
-        All irregularities, first in the structure of the file, then in the chunks.
+        The irregularities, first in the structure of the file, then in the chunks. If very many
+        chunks are bad, only some of them are listed.
     """
 
     ok: bool
@@ -355,7 +356,9 @@ def open(
     limits: Mapping[str, int] | None = None,
     threads: int | None = None,
 ) -> File:
-    """Open a file for reading. Reads the header, the metadata and the table of offsets.
+    """Open a file for reading.
+
+    Reads the header, the metadata, the table of offsets and the headers of the chunks.
 
     Parameters
     ----------
@@ -390,6 +393,8 @@ def verify(source: _Source, *, threads: int | None = None) -> Report:
         If the file cannot be read.
     FormatError
         If the file is not a Bloscpack file, or has an unknown version of the format.
+    LimitError
+        If a chunk or the metadata exceeds a limit.
     """
     try:
         with File(source, threads=threads) as file:
@@ -428,7 +433,9 @@ def recover(
     Raises
     ------
     FormatError
-        If no chunk is intact, or the file does not begin as a Bloscpack file.
+        If no chunk is intact, or the header is too damaged.
+    OSError
+        If the file cannot be read, or the new file cannot be written.
     """
     if isinstance(source, os.PathLike):
         source = os.fspath(source)

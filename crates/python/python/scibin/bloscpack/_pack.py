@@ -57,7 +57,7 @@ def pack_file_to_file(
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         If an argument is invalid.
     OSError
         If a file cannot be read or written.
@@ -127,8 +127,9 @@ def pack_ndarray_to_file(
 ) -> None:
     """Pack an array into a file. See :func:`pack_file_to_file`.
 
-    The typesize is the size of an element, regardless of `blosc_args`. An array that is contiguous
-    only in Fortran order is stored in that order.
+    The typesize in `blosc_args` is ignored: it is the size of an element, or a power of two that
+    divides it if it exceeds 255. An array that is contiguous only in Fortran order is stored in
+    that order.
 
     Raises
     ------

@@ -25,7 +25,8 @@ def append(
 ) -> None:
     """Append the content of a file to a packed file.
 
-    If the process is killed, the packed file contains either the old or the new data.
+    If the process is killed, the packed file contains either the old or the new data. With
+    ``in_place=True``, it may be partly changed, but this package then still reads the old data.
 
     Parameters
     ----------
@@ -51,8 +52,10 @@ def append(
         If the table of offsets is full.
     FormatError
         If the packed file is damaged.
-    BlockingIOError
-        If another process is changing the file.
+    OSError
+        If a file cannot be read or written, or another process is changing the packed file.
+    ValueError
+        If an argument is invalid, or the data cannot be appended to an array.
     """
     options: dict[str, Any] = {"in_place": in_place, "axis0": rows}
     if blosc_args is not None:

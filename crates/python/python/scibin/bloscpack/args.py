@@ -64,8 +64,8 @@ class BloscArgs(_Args):
     Parameters
     ----------
     typesize
-        The size of an element in bytes, from 1 to 255. For an array, this is ignored, and the size
-        of its elements is used.
+        The size of an element in bytes, from 1 to 255. For an array, this is ignored, and derived
+        from the size of its elements.
     clevel
         The compression level, from 0 (not compressed) to 9 (smallest).
     shuffle
@@ -108,8 +108,8 @@ class BloscpackArgs(_Args):
         The checksum of the chunks: ``"None"`` (or ``None``), ``"adler32"``, ``"crc32"``, ``"md5"``,
         ``"sha1"``, ``"sha224"``, ``"sha256"``, ``"sha384"`` or ``"sha512"``.
     max_app_chunks
-        The number of chunks that can be appended later, or a function that computes this from the
-        number of chunks.
+        The number of chunks that can be appended later if there is a table of offsets, or a
+        function that computes this from the number of chunks.
     """
 
     _keys = ("offsets", "checksum", "max_app_chunks")
