@@ -73,7 +73,7 @@ onmessage = async ({ data: { id, method, values } }) => {
     await ready;
     postMessage({ id, result: methods[method](...values) });
   } catch (error) {
-    // After a trap, such as a stack overflow, every call traps.
+    // After a trap, such as a stack overflow, the module cannot be used any more.
     const isBroken = error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
     postMessage({ id, error: String(error?.message ?? error), isBroken });
   }

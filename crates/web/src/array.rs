@@ -101,7 +101,7 @@ impl Array<'_> {
         }
     }
 
-    /// Returns `true` if the data may be compressed, so that skipping rows saves little time.
+    /// Returns `true` if the data may have to be decoded, so that skipping rows saves little time.
     pub(crate) fn is_compressed(&self) -> bool {
         match self {
             Self::Asdf(array) => match array.source() {

@@ -164,7 +164,7 @@ fn row(block: &Block<'_>) -> Vec<String> {
     row
 }
 
-/// Returns the name of the compression of a block, or `None` if it is not compressed.
+/// Returns the name of the compression of a block, or `None` if it is not compressed or its header cannot be read.
 pub(crate) fn compression(block: &Block<'_>) -> Option<String> {
     let header = block.header().ok().filter(|header| header.is_compressed())?;
     Some(line(String::from_utf8_lossy(&header.compression).trim_end_matches('\0')))

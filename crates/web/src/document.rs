@@ -31,7 +31,8 @@ pub(crate) trait Format {
     /// Returns the first nodes whose key or value satisfies `is_wanted`, at most `max` of them.
     fn search(&self, is_wanted: &dyn Fn(&str) -> bool, max: usize) -> Result<Vec<Value>>;
 
-    /// Writes the node at a pointer as text. Most containers are written as JSON.
+    /// Writes the node at a pointer as text. Containers are written as JSON, except that the folders of an archive and
+    /// the containers of a Dudley file have no text.
     fn write_text(&self, pointer: &str, out: &mut dyn Write) -> Result<()>;
 
     /// Writes the tree of an ASDF file as JSON. In any other format, writes the metadata, the layout or the list of
@@ -55,8 +56,8 @@ pub(crate) fn limits() -> Limits {
 }
 
 /// Opens the first of the added files that has a known format, and returns the file with its name. If a layout was
-/// added, it describes the first other file without a known signature. If there is no other file, opens the layout
-/// itself.
+/// added, it describes the first other file that has no known signature or is a native Dudley file. If no other file
+/// can be opened, opens the layout itself.
 pub(crate) fn open() -> Result<(String, Box<dyn Format>)> {
     let files = Source::all();
     let is_layout = |file: &Source| file.name().rsplit_once('.').is_some_and(|(_, it)| it == "dud");

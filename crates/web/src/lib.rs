@@ -1,8 +1,8 @@
 //! The WebAssembly module of the page that shows files in the browser. It is the interface between the scripts of the
 //! page and the format crates.
 //!
-//! Everything runs in a Web Worker. `worker.js` adds the files, opens a [`Document`], and calls its methods. Structured
-//! values are passed as JSON.
+//! Everything runs in a Web Worker. `worker.js` adds the files, opens a [`Document`], and calls its methods. Most
+//! structured values are passed as JSON.
 
 #![forbid(unsafe_code)]
 #![allow(
@@ -73,7 +73,8 @@ pub struct Document {
 
 #[wasm_bindgen]
 impl Document {
-    /// Opens the first of the added files that has a known format.
+    /// Opens the first of the added files that has a known format, or that an added layout describes. If only a layout
+    /// was added, opens the layout.
     pub fn open() -> Result<Self> {
         let (name, format) = document::open()?;
         let is_remote = Source::all().iter().any(Source::is_remote);

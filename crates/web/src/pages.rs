@@ -33,7 +33,7 @@ impl Pages {
     }
 
     /// Fills the buffer with the bytes at `offset`. Calls `fetch` at most once, to read a range of the file that
-    /// contains all missing pages.
+    /// contains all missing pages, or the requested bytes if they do not fit into the cache.
     pub(crate) fn read(
         &mut self,
         buf: &mut [u8],

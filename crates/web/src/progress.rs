@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use js_sys::Function;
 use wasm_bindgen::JsValue;
 
-/// The number of bytes between two reports.
+/// The minimum number of bytes between two reports.
 const STEP: u64 = 4 << 20;
 
 thread_local! {
@@ -31,7 +31,7 @@ impl Reporting {
         Self { done: 0, total, next: STEP }
     }
 
-    /// Returns a writer that passes the elements on to `out` and counts their bytes.
+    /// Returns a writer that passes bytes on to `out` and counts them.
     pub(crate) fn writer<'a, 'w>(&'a mut self, out: &'a mut (dyn Write + 'w)) -> Writer<'a, 'w> {
         Writer { reporting: self, out }
     }

@@ -197,8 +197,8 @@ fn body(request: &XmlHttpRequest) -> Result<Uint8Array> {
     Ok(Uint8Array::new(&buffer))
 }
 
-/// Returns the length of the whole file in bytes from the header `Content-Range` of a response. Returns `None` if a
-/// server on another origin hides this header.
+/// Returns the length of the whole file in bytes from the header `Content-Range` of a response. Returns `None` if
+/// this header cannot be read, for example because a server on another origin does not expose it.
 fn total_of(request: &XmlHttpRequest) -> Option<u64> {
     let range = request.get_response_header("Content-Range").ok()??;
     range.rsplit_once('/')?.1.parse().ok()

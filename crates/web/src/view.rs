@@ -12,20 +12,20 @@ use crate::array::{Array, check_not_empty};
 use crate::document::{Result, failure};
 use crate::progress::Reporting;
 
-/// The maximum size in bytes of an array that is read completely to draw an image. If an uncompressed array is larger,
+/// The maximum size in bytes of an uncompressed array that is read completely to draw an image. If the array is larger,
 /// only every k-th row and column is read.
 const MAX_READ: u64 = 1 << 30;
 
 /// Like [`MAX_READ`], for a file on a server.
 const MAX_READ_REMOTE: u64 = 32 << 20;
 
-/// The maximum number of elements to read for a curve.
+/// The maximum number of elements that a curve represents. In a longer array, only every k-th element is used.
 const MAX_CURVE: u64 = 1 << 22;
 
 /// The number of bars in a histogram.
 const BARS: usize = 128;
 
-/// An image of an array, reduced to the size of the screen.
+/// An image of an array, reduced if the array is large.
 #[wasm_bindgen]
 pub struct Picture {
     plane: Plane,
