@@ -91,8 +91,8 @@ impl AsdfNode {
         })
     }
 
-    /// Returns the value of a key in a mapping, or `None` if there is no such key. A key that is
-    /// not a string is looked up by its JSON form.
+    /// Returns the value of a key in a mapping, or `None` if there is no such key. `None`, booleans and numbers are
+    /// looked up by their JSON form. A key of any other type, such as a date, is not found.
     fn get(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         let Some(key) = convert::key_text(key)? else { return Ok(None) };
         self.with(py, |node| Ok(node.member(&key).map(|value| self.sibling(value.id()))))

@@ -270,8 +270,8 @@ class File(Mapping[Any, Any]):
     def verify(self) -> Report:
         """Check the whole file, including its layout, tree, arrays, blocks and checksums.
 
-        The report lists all problems. An exception is raised only if the file is closed or cannot
-        be read.
+        The report lists all problems. An exception is raised only if the file is closed, cannot be
+        read, or has more blocks than the limits allow.
         """
         ok, blocks, diagnostics = self._raw.verify()
         return Report(

@@ -44,12 +44,12 @@ class Node:
 
     @property
     def line(self) -> int:
-        """The line of the file on which the node begins, counted from 1."""
+        """The line of the file on which the content of the node begins, counted from 1."""
         return self._raw.position[0]
 
     @property
     def column(self) -> int:
-        """The column in characters at which the node begins, counted from 1."""
+        """The column in characters at which the content begins, counted from 1."""
         return self._raw.position[1]
 
     @property

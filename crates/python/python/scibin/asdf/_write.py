@@ -64,7 +64,8 @@ def write(
     OSError
         If the file cannot be written.
     TypeError
-        If ASDF cannot represent a value. The message begins with the JSON Pointer of the value.
+        If ASDF cannot represent a value. The message usually begins with the JSON Pointer of the
+        value.
     ValueError
         If an option has an invalid value.
     KeyError
