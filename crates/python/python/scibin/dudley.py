@@ -41,7 +41,8 @@ class Address:
     shape
         The lengths of the dimensions, outermost first.
     dtype
-        The type of the elements in the notation of Dudley, with the byte order.
+        The type of the elements in the notation of Dudley, such as ``"<f8"``, or the name of a
+        struct.
     nbytes
         The size in bytes, or ``None`` if it is unknown.
     """

@@ -92,7 +92,8 @@ class Node:
         Raises
         ------
         FormatError
-            If a node does not conform to its tag, or an array cannot be decoded.
+            If a node does not conform to its tag, a key is a collection, or an array cannot be
+            decoded.
         """
         if arrays not in ("numpy", "lazy"):
             raise ValueError(f"arrays={arrays!r}: expected 'numpy' or 'lazy'")
