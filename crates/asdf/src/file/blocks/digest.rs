@@ -48,6 +48,11 @@ pub(super) fn read_and_digest(
     buffer: &mut [u8],
 ) -> Result<Digest> {
     let size = if source.is_memory() { PIECE } else { source.preferred_piece() };
+    if buffer.len() <= size.max(PIECE) {
+        // Another thread would have nothing to hash while the only piece is read.
+        source.read_exact_at(buffer, offset)?;
+        return Ok(Algorithm::Md5.digest(buffer));
+    }
     let parts = buffer.chunks_mut(size.max(1));
     let (sender, pieces) = mpsc::channel::<&[u8]>();
     let read = move || -> binio::Result<()> {
