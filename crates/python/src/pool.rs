@@ -5,7 +5,11 @@
 //! forever for a lock that a thread of the parent held during the fork.
 //!
 //! Entering the pool takes about 0.1 ms, so small pieces of work that do not use rayon run outside the pool.
+//!
+//! If the pool has one thread, every Python thread works alone instead: calls at the same time would otherwise wait
+//! for each other, for example those of the tasks of a Dask worker.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -35,6 +39,11 @@ static POOL: ArcSwapOption<Pool> = ArcSwapOption::const_empty();
 /// The number of threads set by [`set_threads`], or 0 if it has not been called.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
+thread_local! {
+    /// A pool that consists of the current thread. Rayon leaks it when the thread ends.
+    static ALONE: OnceCell<ThreadPool> = const { OnceCell::new() };
+}
+
 /// Runs `work` in the pool. Must be called detached from the interpreter.
 pub(crate) fn install<T, E>(work: impl FnOnce() -> Result<T, E> + Send) -> Result<T, Failure>
 where
@@ -42,7 +51,19 @@ where
     E: Send,
     Failure: From<E>,
 {
-    Ok(current()?.threads.install(work)?)
+    let pool = current()?;
+    if pool.threads.current_num_threads() > 1 {
+        return Ok(pool.threads.install(work)?);
+    }
+    ALONE.with(|alone| {
+        let pool = if let Some(pool) = alone.get() {
+            pool
+        } else {
+            let pool = build(ThreadPoolBuilder::new().num_threads(1).use_current_thread())?;
+            alone.get_or_init(|| pool)
+        };
+        Ok(pool.install(work)?)
+    })
 }
 
 /// Runs `work` in the pool if `in_pool` is `true`, and on the current thread otherwise.
@@ -68,17 +89,21 @@ fn current() -> Result<Arc<Pool>, Failure> {
 
 /// Creates a new pool, and replaces the current one with it.
 fn replace(process: u32) -> Result<Arc<Pool>, Failure> {
-    let threads = ThreadPoolBuilder::new()
-        .num_threads(wanted()?)
-        .thread_name(|index| format!("scibin-{index}"))
-        .build()
-        .map_err(|error| Failure::from(std::io::Error::other(error)))?;
+    let threads = build(
+        ThreadPoolBuilder::new()
+            .num_threads(wanted()?)
+            .thread_name(|index| format!("scibin-{index}")),
+    )?;
     let pool = Arc::new(Pool { process, threads });
     let old = POOL.swap(Some(Arc::clone(&pool)));
     if let Some(old) = old.filter(|old| old.process != process) {
         std::mem::forget(old);
     }
     Ok(pool)
+}
+
+fn build(builder: ThreadPoolBuilder) -> Result<ThreadPool, Failure> {
+    builder.build().map_err(|error| Failure::from(std::io::Error::other(error)))
 }
 
 /// Returns the number of threads set by [`set_threads`] or the environment variable, or the number

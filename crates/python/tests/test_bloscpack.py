@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import collections.abc
 import doctest
+import fcntl
 import hashlib
 import importlib
 import inspect
@@ -344,6 +345,17 @@ def test_appending_is_rejected_without_space_and_extends_arrays_on_request(tmp_p
         append.append(path, new)
     append.append(path, new, in_place=True, rows=True, threads=1)
     np.testing.assert_array_equal(bp.unpack_ndarray_from_file(path), np.vstack([array, array]))
+
+
+def test_appending_to_a_file_that_another_process_changes_raises_blocking_io_error(
+    tmp_path: Path,
+) -> None:
+    path, new = tmp_path / "a.blp", tmp_path / "new"
+    new.write_bytes(b"x")
+    bp.pack_bytes_to_file(b"x", path)
+    with path.open("r+b") as file, pytest.raises(BlockingIOError):
+        fcntl.flock(file, fcntl.LOCK_EX)
+        append.append(path, new)
 
 
 def _sum(path: Path) -> float:

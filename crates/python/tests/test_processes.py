@@ -58,6 +58,7 @@ def test_workers_finish_after_the_parent_has_used_its_threads(method: str, lz4_f
         "f.blocks[0].read()",
         "scibin.asdf.dumps({'a': np.zeros(1 << 21)}, compression='zlib')",
         "scibin.asdf.dumps(f)",
+        "scibin.asdf.open('small.asdf', verify=True)['small'].read()",
     ],
 )
 def test_no_call_uses_threads_lost_in_a_fork(use: str) -> None:
@@ -66,6 +67,7 @@ def test_no_call_uses_threads_lost_in_a_fork(use: str) -> None:
 import os, sys, numpy as np, scibin.asdf
 tree = {{"a": np.arange(4 << 20, dtype="f4"), "raw": np.arange(4 << 20, dtype=">f4")}}
 f = scibin.asdf.loads(scibin.asdf.dumps(tree, compression={{"a": "lz4"}}))
+scibin.asdf.write("small.asdf", {{"pad": np.zeros(1 << 17), "small": np.arange(1 << 15)}})
 {use}
 child = os.fork()
 {use}
@@ -110,6 +112,37 @@ def test_other_threads_run_while_a_block_is_decoded() -> None:
     done.set()
     watcher.join()
     assert longest < took / 2
+
+
+def test_threads_with_one_decoding_thread_each_do_not_wait_for_each_other() -> None:
+    noise = np.random.default_rng(1).integers(0, 255, (2, 2 << 20), "u1")
+    data = scibin.asdf.dumps({"a": noise[0], "b": noise[1]}, compression="zlib")
+    barrier, waited = threading.Barrier(2, timeout=SECONDS), threading.local()
+
+    class Both:
+        together = False
+
+        def __len__(self) -> int:
+            return len(data)
+
+        def read_at(self, offset: int, length: int) -> memoryview:
+            if self.together and not hasattr(waited, "once"):
+                waited.once = True
+                barrier.wait()
+            return memoryview(data)[offset : offset + length]
+
+    source = Both()
+    f = scibin.asdf.open(source)
+    arrays = [f["a"], f["b"]]
+    source.together = True
+    before = scibin.threads()
+    try:
+        scibin.set_threads(1)
+        with ThreadPoolExecutor(2) as pool:
+            sums = list(pool.map(lambda array: int(array.read().sum()), arrays, timeout=SECONDS))
+    finally:
+        scibin.set_threads(before)
+    assert sums == noise.sum(axis=1).tolist()
 
 
 def test_the_number_of_threads_can_be_set() -> None:

@@ -174,6 +174,7 @@ class Odd:
         (np.array(["2026"], "M8[D]"), "M8"),
         (np.longdouble(1), "longdouble"),
         ({(1, 2): 3}, "key"),
+        (Tagged("!x", Tagged("!y", 1)), "without a tag"),
     ],
 )
 def test_a_value_that_cannot_be_written_raises_type_error(value: object, message: str) -> None:
@@ -187,6 +188,14 @@ def test_objects_nested_too_deeply_raise_type_error() -> None:
     for _ in range(100_000):
         value = [value]
     with pytest.raises(TypeError, match="deep"):
+        scibin.asdf.dumps({"a": value})
+
+
+def test_deeply_nested_tags_raise_type_error() -> None:
+    value: Any = 1
+    for _ in range(100_000):
+        value = Tagged("!x", value)
+    with pytest.raises(TypeError, match="without a tag"):
         scibin.asdf.dumps({"a": value})
 
 

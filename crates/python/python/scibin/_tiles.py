@@ -87,7 +87,7 @@ _processes: set[int] = set()
 
 
 def use_one_thread_on_workers() -> None:
-    """Use a single decoding thread on a Dask worker that runs several tasks at a time."""
+    """Use one thread per task on a Dask worker that runs several tasks at a time."""
     process = os.getpid()
     if process in _processes:
         return

@@ -278,12 +278,16 @@ impl<'py> Builder<'py> {
             Kind::Tagged(tagged) => {
                 let tag: String = tagged.getattr("tag")?.extract()?;
                 let inner = tagged.getattr("value")?;
-                let value = self.unshared(&inner, Kind::of(&inner)?)?;
+                // Do not descend into nested tags, because they would not count as levels.
+                let value = match Kind::of(&inner)? {
+                    Kind::Tagged(_) => None,
+                    kind => Some(self.unshared(&inner, kind)?),
+                };
                 match value {
-                    Value::Array(_) | Value::Tagged(_) => {
+                    None | Some(Value::Array(_) | Value::Tagged(_)) => {
                         Err(self.error("expected a value without a tag in Tagged"))
                     }
-                    value => Ok(value.tagged(tag)),
+                    Some(value) => Ok(value.tagged(tag)),
                 }
             }
             Kind::Node(node) => match self.found.read.get(&address(object)).cloned() {

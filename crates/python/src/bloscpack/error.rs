@@ -23,7 +23,7 @@ impl From<Error> for Failure {
             }
             ErrorKind::Limit { .. } => return Self::limit(message, place("limit")),
             ErrorKind::Locked => {
-                return Self::system(&std::io::ErrorKind::WouldBlock.into(), message);
+                return Self::from(binio::Error::from(error));
             }
             ErrorKind::InvalidOption { option: "slice", .. } | ErrorKind::NoChunk { .. } => {
                 return Self::index(message);

@@ -52,8 +52,10 @@ def append(
         If the table of offsets is full.
     FormatError
         If the packed file is damaged.
+    BlockingIOError
+        If another process is changing the packed file.
     OSError
-        If a file cannot be read or written, or another process is changing the packed file.
+        If a file cannot be read or written.
     ValueError
         If an argument is invalid, or the data cannot be appended to an array.
     """
