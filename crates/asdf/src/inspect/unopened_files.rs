@@ -20,7 +20,7 @@ const MAX_NAMED: usize = 3;
 #[derive(Default)]
 pub(super) struct UnopenedFiles<'a>(HashMap<Option<String>, Group<'a>>);
 
-/// Arrays whose external files cannot be opened for the same reason.
+/// A group of arrays whose external files cannot be opened, all for the same reason.
 #[derive(Default)]
 struct Group<'a> {
     /// The arrays in the order of the tree, each with the URI of its file.

@@ -443,10 +443,10 @@ impl<'a> NdArray<'a> {
         Ok(())
     }
 
-    /// Returns the positions along the first dimension at which all elements are in the block.
-    /// These are all positions, unless the block is truncated and the file was opened with
-    /// [`Strictness::Salvage`](crate::Strictness::Salvage). Reading elements at any other position
-    /// fails. A single element counts as a dimension of length 1.
+    /// Returns the range of indices along the first dimension for which all elements are in the
+    /// block. This is the whole dimension, unless the block is truncated and the file was opened
+    /// with [`Strictness::Salvage`](crate::Strictness::Salvage). Reading elements at any other index
+    /// fails. An array without dimensions is treated as if it had one dimension of length 1.
     ///
     /// # Errors
     ///

@@ -33,7 +33,8 @@
 //! read a member of all instances of the struct as one array, use the strides between the
 //! instances, followed by the strides of the member's own dimensions.
 //!
-//! Each format itself handles the syntax of its metadata, masks, inline data and messages.
+//! The rest is left to each format: the syntax of its metadata, masks and inline data, and the
+//! wording of its messages.
 //!
 //! # Reading
 //!

@@ -71,7 +71,8 @@ struct Level {
     dense: bool,
 }
 
-/// A part of the data that is read or written with a single call.
+/// A part of the data that is read or written in one go. A long run whose bytes are swapped is split
+/// further.
 pub(crate) struct Piece<'p> {
     /// Offset of the piece in bytes, from the start of the data.
     pub(crate) start: u64,

@@ -378,7 +378,7 @@ impl<D: Data> Array<D> {
     /// # Errors
     ///
     /// Same as [`read`](Self::read). Also fails with [`ElementsError::Shape`] if `ndarray` does not
-    /// support the shape, because the product of the nonzero counts exceeds `isize::MAX`.
+    /// support the shape, because the product of its nonzero dimensions exceeds `isize::MAX`.
     #[cfg(feature = "ndarray")]
     pub fn to_ndarray<T: Element>(&self, order: Order) -> Result<ndarray::ArrayD<T>, D::Error> {
         use ndarray::ShapeBuilder;

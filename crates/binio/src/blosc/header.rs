@@ -191,7 +191,7 @@ impl Header {
         if header.is_memcpyed() {
             let expected = nbytes + OVERHEAD;
             check(ctbytes == expected, 12, &|| {
-                format!("ctbytes {ctbytes} of a memcpyed buffer, expected {expected}")
+                format!("ctbytes is {ctbytes} in a memcpyed buffer, expected {expected}")
             })?;
             return Ok(header);
         }
@@ -361,7 +361,7 @@ mod tests {
             (12, &le(15), 12, "ctbytes 15, expected 16 to 2147483647"),
             (12, &le(1 << 31), 12, "ctbytes 2147483648, expected 16 to 2147483647"),
             (12, &le(23), 12, "ctbytes 23, but the table of blocks ends at 24"),
-            (2, &[0x03], 12, "ctbytes 100 of a memcpyed buffer, expected 1040"),
+            (2, &[0x03], 12, "ctbytes is 100 in a memcpyed buffer, expected 1040"),
         ];
         for (at, bytes, offset, message) in cases {
             let error = Header::parse(&with(*at, bytes)).unwrap_err();

@@ -31,8 +31,8 @@ pub(super) fn unshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
     rest.copy_from_slice(tail);
 }
 
-/// Reverses [`shuffle`] for a block without bytes after the last element. The rows need not be
-/// contiguous.
+/// Like [`unshuffle`], but takes the rows as separate slices. The block must not have bytes after
+/// its last whole element.
 pub(super) fn unshuffle_rows(rows: &[&[u8]], out: &mut [u8]) {
     wide::join(rows.len(), |k| rows[k], out);
 }

@@ -205,7 +205,12 @@ impl Search<'_> {
             _ => self.scan(0, before_table..start.unwrap_or(end))?,
         };
         if let Some(found) = found {
-            let message = "the chunks begin at this offset, but the header implies a different one";
+            let message = match start {
+                Some(_) => {
+                    "the chunks begin at this offset, but the header implies a different one"
+                }
+                None => "the chunks begin at this offset, which the header does not determine",
+            };
             diagnostics.push(diagnostic::at(Code::OffsetMismatch, found, message));
         }
         Ok(found.or(start).unwrap_or(end))

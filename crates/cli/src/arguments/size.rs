@@ -1,4 +1,4 @@
-//! Numbers of bytes in the syntax of Flux.
+//! Parsing sizes in bytes, in the syntax that Flux uses.
 
 use std::str::FromStr;
 

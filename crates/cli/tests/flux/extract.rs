@@ -351,7 +351,7 @@ fn patterns_select_everything_below_a_match_except_excluded_paths() {
 }
 
 #[test]
-fn extract_without_overwrite_fails_on_existing_files_and_counts_no_bytes() {
+fn extracting_over_existing_files_without_overwrite_fails_and_reports_0_bytes() {
     let folder = archived();
     mkdir(&folder, "out");
     folder.done(&["flux", "extract", "a.json", "-C", "out"]);

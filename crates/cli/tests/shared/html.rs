@@ -9,7 +9,7 @@ fn page(folder: &Folder, files: &[&str]) -> String {
 }
 
 #[test]
-fn an_html_report_shows_the_content_the_tree_the_verification_and_pictures() {
+fn an_html_report_contains_tables_a_tree_pictures_and_a_verification_result() {
     let folder = files();
     let page = page(&folder, &["good.asdf"]);
     for expected in [

@@ -153,7 +153,7 @@ impl ReaderAt for Source<'_> {
     }
 }
 
-/// Converts an error of the crate `rawzip` that occurred at `offset` in the archive.
+/// Converts a `rawzip` error that occurred at `offset` in the archive.
 fn invalid(error: rawzip::Error, offset: u64) -> Error {
     let message = match error.into_kind() {
         ErrorKind::IO(error) if error.kind() != io::ErrorKind::UnexpectedEof => {

@@ -14,8 +14,9 @@ use super::table::{Entry, dtype};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Data, Datatype, Field as StructField, Kind, Order, Primitive, TypeId};
 
-/// Maximum number of fields in a datatype, including the fields of nested records. The number of
-/// fields doubles with each type that has two members of another struct type.
+/// Maximum number of fields in a datatype, including the fields of nested records. Without a limit,
+/// a short layout could produce a huge datatype: if each struct type has two members of the type
+/// before it, every type doubles the number of fields.
 const MAX_FIELDS: usize = 1 << 16;
 
 impl Entry<'_> {

@@ -190,7 +190,7 @@ fn path<'a>(
             return Ok(None);
         }
     };
-    check_limit("bytes of a path", limits.max_path_len, text.len())?;
+    check_limit("length of a path in bytes", limits.max_path_len, text.len())?;
     match ArchivePath::normalise(&text.decode()) {
         Ok((path, dropped)) => {
             for error in dropped {
@@ -300,7 +300,11 @@ impl<'a> Context<'_, 'a> {
             Ok(target) if target.is_empty() => "the target is empty".to_owned(),
             Ok(target) if target.has_nul() => "the target contains a NUL".to_owned(),
             Ok(target) => {
-                check_limit("bytes of a link", self.limits.max_link_len, target.len())?;
+                check_limit(
+                    "length of a link target in bytes",
+                    self.limits.max_link_len,
+                    target.len(),
+                )?;
                 return Ok(Some(Content::Symlink(target.into_decoded())));
             }
         };

@@ -3,7 +3,7 @@
 //! | document | archive |
 //! |---|---|
 //! | `[` | the array |
-//! | `{`, with a member of an entry (a number `mode`, a string `path`) | consecutive objects |
+//! | `{`, with a member that only an entry has, such as a numeric `mode` or a string `path` | consecutive objects |
 //! | `{`, with `attributes` that contain no `mode`, but a `system` with `files` | the files of a jobspec |
 //! | `{`, with any other members | the dict |
 //!

@@ -68,9 +68,9 @@ fn every_parsing_limit_is_enforced() {
         (default.max_json_bytes(10), "bytes of JSON"),
         (default.max_entries(1), "entries"),
         (default.max_members(2), "members of an entry"),
-        (default.max_path_len(2), "bytes of a path"),
+        (default.max_path_len(2), "length of a path in bytes"),
         (default.max_path_depth(1), "components of a path"),
-        (default.max_link_len(1), "bytes of a link"),
+        (default.max_link_len(1), "length of a link target in bytes"),
         (default.max_file_size(8), "bytes of a file"),
         (default.max_total_size(8), "bytes of all files"),
     ] {
@@ -116,7 +116,7 @@ fn an_entry_that_exceeds_a_limit_is_reported_with_its_offset() {
     let document =
         format!(r#"[{{"path":"a","mode":33188}}, {{"path":"{long}","mode":33188,"size":0}}]"#);
     let error = Archive::parse(document.as_bytes(), Profile::Flux).unwrap_err();
-    let expected = "bytes of a path: 5000 is above the limit of 4095 at offset 28";
+    let expected = "length of a path in bytes: 5000 is above the limit of 4095 at offset 28";
     assert_eq!(error.to_string(), expected);
 }
 

@@ -350,7 +350,7 @@ mod blsc {
     }
 
     #[test]
-    fn a_second_buffer_after_a_single_buffer_is_not_decoded() {
+    fn a_second_buffer_after_a_buffer_without_a_length_is_not_decoded() {
         let stored = [blosc(&steps(1000)), blosc(&steps(10))].concat();
         let (_, notes) = decode(job(*b"blsc", 1000), &stored).unwrap();
         let place = blosc(&steps(1000)).len() as u64;

@@ -84,7 +84,7 @@ fn compressed_data_can_be_decoded_whole_or_in_pieces_or_in_ranges() {
 }
 
 #[test]
-fn pieces_and_ranges_that_cross_chunks_equal_the_same_part_of_the_data() {
+fn pieces_and_ranges_that_span_several_chunks_are_decoded_correctly() {
     // Chunks contain 4 MiB of data, so a piece of 8 MiB consists of two chunks.
     let data = sample((10 << 20) + 5);
     let stored = encoded(&mut UncompressedSource::new(&&data[..]), Compression::Lz4).unwrap();

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn the_index_numbers_the_blocks_that_it_lists_and_unlisted_blocks_follow() {
+    fn listed_blocks_are_numbered_by_the_index_and_unlisted_blocks_come_after_them() {
         assert_eq!(by_index(&[1000, 1500, 3000]), "1000 -1500 3000 2000?");
         assert_eq!(by_index(&[500, 1000, 2000, 3000]), "-500 1000 2000 3000");
     }

@@ -16,8 +16,9 @@ pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
     let was_block = slot.is_block();
     let is_lines = is_block_text(new) && !slot.around.in_flow;
     if !was_block && !is_lines && !gap.contains(is_break) {
-        // Keep the space only before a value that was empty. A nonempty value already has a space
-        // before it, or follows a quoted key, whose colon needs no space.
+        // `new` begins with a space. Keep the space only if the old value was empty. Otherwise there
+        // already is a space before the value, or it follows a quoted key, whose colon needs no
+        // space.
         let needs_blank = span.is_empty() && gap.is_empty();
         let new = if needs_blank { new } else { new.trim_start_matches(' ') };
         return Splices::one(span, new);

@@ -260,7 +260,8 @@ impl Appender {
     ///   an array in the old or new metadata does not match the data.
     /// - with the errors of [`ArrayInfo::from_json`](crate::array::ArrayInfo::from_json) if an array
     ///   in the metadata is invalid, and with [`Metadata`](crate::ErrorKind::Metadata) if
-    ///   [`axis0`](AppendOptions::axis0) is set, but there is an integer beyond 64 bits.
+    ///   [`axis0`](AppendOptions::axis0) is set and the metadata contains an integer that does not
+    ///   fit into 64 bits, because updating the shape would round it.
     /// - with [`NotInVersion`](crate::ErrorKind::NotInVersion) if there is new metadata, but the
     ///   file has version 2.
     /// - with [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if the existing chunks differ in

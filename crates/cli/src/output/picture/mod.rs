@@ -47,7 +47,8 @@ pub(crate) fn draw<E: From<io::Error>>(
         return Ok(io::stdout().lock().write_all(text.as_bytes())?);
     };
     if let Drawing::Curve { .. } = drawing {
-        let message = "expected an array with 2 dimensions, found 1: --preview draws it as a curve";
+        let message = "expected an array with 2 dimensions, found 1 dimension; use --preview to draw it \
+                       as a curve";
         return Err(unsuitable(message.to_owned()));
     }
     let body = |out: &mut dyn Write| {

@@ -111,7 +111,7 @@ mod tests {
     use crate::model::ArchivePath;
 
     #[test]
-    fn paths_that_differ_only_in_case_or_in_non_ascii_names_are_twins() {
+    fn paths_that_are_equal_except_for_case_or_non_ascii_names_are_twins() {
         let found = |paths: &[&'static str]| twins(paths.iter().copied()).len();
         assert_eq!(found(&["a", "b", "a.b", "A/b", "d/e"]), 0);
         assert_eq!(found(&["a/README", "A/readme", "b"]), 2);
