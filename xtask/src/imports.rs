@@ -232,8 +232,8 @@ fn depth(path: &str) -> usize {
 /// The text of a file, both complete and without comments, strings and tests.
 pub(crate) struct Source<'t> {
     text: &'t str,
-    /// The text with comments, literals and tests replaced by spaces, and every other non-ASCII
-    /// byte by `_`, so that byte offsets are the same as in `text`.
+    /// The text, with comments, literals and tests replaced by spaces. The remaining non-ASCII bytes
+    /// are replaced by `_`, so that byte offsets are the same as in `text`.
     pub(crate) code: String,
     /// Names of the test modules that have their own files.
     tests: Vec<String>,

@@ -224,7 +224,7 @@ impl Stream for BlockStream<'_> {
 
 /// Length of the stream header in bytes.
 const HEADER_LEN: usize = 4;
-/// Length of the end of a stream in bits: its number and the combined CRC.
+/// Length in bits of the mark that ends a stream, together with the combined CRC after it.
 const END_LEN: usize = 48 + 32;
 /// Number of bytes that contain a 48-bit number, whichever bit of the first byte it begins at.
 const WINDOW: usize = 7;

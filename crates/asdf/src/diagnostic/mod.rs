@@ -45,7 +45,7 @@ binio::codes! {
         /// The `...` line at the end of the tree ends with a lone carriage return, or is directly
         /// followed by a block magic, instead of a line feed.
         DocumentEndForm = "DocumentEndForm": Warning;
-        /// A block magic in the padding after the tree at which no plausible block begins.
+        /// The padding after the tree contains a block magic, but no plausible block begins there.
         FalseMagic = "FalseMagic": Note;
         /// Bytes after the last block that belong neither to a block nor to the index.
         TrailingBytes = "TrailingBytes": Error;

@@ -390,7 +390,9 @@ fn check_len(len: usize, expected: usize) -> Result<()> {
         return Ok(());
     }
     let [len, expected] = [len, expected].map(|size| diagnostic::count(size, "byte"));
-    Err(Error::invalid(format!("the output has {len}, but the data has {expected}")))
+    Err(Error::invalid(format!(
+        "the output buffer has {len}, expected {expected}, the size of the data"
+    )))
 }
 
 /// Returns the first `len` bytes of a buffer. A buffer that is too short is first replaced with a

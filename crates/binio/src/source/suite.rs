@@ -113,7 +113,7 @@ fn check_past_the_end(source: &dyn ReadAt, len: usize) {
     assert!(nothing.is_empty(), "no bytes are returned");
 }
 
-/// Checks that a source that claims to be in memory shares its memory.
+/// If a source claims to be in memory, checks that it returns its own memory instead of copies.
 fn check_sharing(source: &dyn ReadAt, len: usize) {
     if source.is_memory() && len > 0 {
         let one = source.bytes_at(0, len).expect("a read of the whole source succeeds");

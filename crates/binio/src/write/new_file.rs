@@ -314,7 +314,7 @@ mod unnamed {
 
 #[cfg(not(target_os = "linux"))]
 mod unnamed {
-    //! A substitute for systems without unnamed files.
+    //! What [`NewFile`](super::NewFile) uses instead of unnamed files on systems that lack them.
 
     use std::fs::File;
     use std::io;

@@ -115,8 +115,8 @@ impl Checker<'_> {
                 Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(span, near),
                 None => diagnostic.label("not defined before its use"),
             };
-            // Suggest the correct syntax if a datatype is missing, as in the list `[ name[shape] ]`, or as
-            // in `name[shape]` in a dict that is a list element.
+            // Without `= datatype`, `x[N]` opens a list whose first element has the type `N`. Suggest
+            // what the author probably meant.
             if is_bare_list {
                 diagnostic.help("did you mean `name = datatype[shape]`?")
             } else {

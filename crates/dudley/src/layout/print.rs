@@ -218,7 +218,7 @@ impl<'a> Printer<'a> {
         self.out.push('\n');
     }
 
-    /// Prints the placements of the extensions of `list` that follow immediately.
+    /// If extensions of `list` are the next declarations, prints their placements.
     fn more_placements(&mut self, list: ItemId) {
         while let Some(&Declaration::Item(id)) = self.layout.declarations().get(self.at) {
             let data = self.layout.data_of(id).filter(|data| data.repeats);

@@ -82,7 +82,7 @@ pub struct AddressTable<L = Arc<Layout>> {
 
 #[cfg(feature = "read")]
 impl<L> AddressTable<L> {
-    /// Returns the rows and the values of parameters.
+    /// Returns the rows of the table, and the values of all parameters.
     pub(crate) fn into_parts(self) -> (Vec<Row>, Vec<Number>) {
         (self.rows, self.values)
     }

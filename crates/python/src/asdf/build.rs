@@ -138,7 +138,7 @@ impl<'py> Kind<'py> {
 #[derive(Default)]
 struct Found<'py> {
     copy_blocks: bool,
-    /// The number of occurrences of each object other than a scalar, by the address of the object.
+    /// Maps the address of each object, except scalars, to the number of its occurrences.
     counts: HashMap<usize, usize>,
     arrays: Vec<Bound<'py, PyAny>>,
     /// Maps the address of each node object from another file to the plain object that replaces it.

@@ -33,7 +33,7 @@ const MAX_TEXT: u64 = 16 << 20;
 pub struct MetadataOptions {
     /// The checksum of the payload. Default: adler32.
     pub checksum: Checksum,
-    /// Whether to compress the text with zlib, unless that makes it larger. Default: yes.
+    /// Whether to compress the text with zlib, unless this would make it larger. Default: yes.
     pub compress: bool,
     /// The compression level, 0 to 9. Default: 6.
     pub level: u8,
@@ -57,7 +57,7 @@ impl MetadataOptions {
     binio::setters! {
         /// Sets the checksum of the payload.
         checksum: Checksum;
-        /// Sets whether to compress the text with zlib, unless that makes it larger.
+        /// Sets whether to compress the text with zlib, unless this would make it larger.
         compress: bool;
         /// Sets the compression level, 0 to 9.
         level: u8;
