@@ -342,8 +342,9 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`write_elements`](Self::write_elements). If the array has no mask, only the elements in
-    /// the summary are read.
+    /// Same as [`write_elements`](Self::write_elements) for at most 1,000 elements. For more elements, the
+    /// limits of 2^24 overlapping elements and 2^24 elements of size 0 do not apply. If the array has no
+    /// mask, only the elements in the summary are read.
     pub fn write_summary(&self, mut out: impl Write) -> Result<()> {
         let mask = self.mask()?;
         self.read_by(|array| array.write_summary(&mut out, mask.as_deref()))

@@ -21,8 +21,8 @@ const SWAP_PIECE: usize = 1 << 20;
 #[cfg(feature = "rayon")]
 const PARALLEL: usize = 1 << 20;
 
-/// Range of the maximum number of bytes that a thread copies at a time. The maximum depends on the
-/// size of the array and the number of threads.
+/// Minimum and maximum size in bytes of the pieces that threads copy at a time. Between these
+/// limits, the array is split into about four pieces per thread.
 #[cfg(feature = "rayon")]
 const PARALLEL_PIECES: std::ops::RangeInclusive<usize> = (256 << 10)..=(4 << 20);
 

@@ -187,8 +187,9 @@ impl<'a> Change<'a> {
         journal::undo(self.storage).map(drop)
     }
 
-    /// Records new bytes in the journal before they overwrite saved bytes. The records distinguish
-    /// the changed file from a different file that later has the same name.
+    /// Adds the new bytes to the journal before they overwrite bytes whose old values it contains.
+    /// These records make it possible to tell later whether the file is still the one that was
+    /// changed, or another file with the same name.
     fn record(&mut self, offset: u64, data: &[u8]) -> Result<()> {
         let left = usize::try_from(self.old_len.saturating_sub(offset)).unwrap_or(usize::MAX);
         let data = &data[..data.len().min(left)];

@@ -133,7 +133,8 @@ fn blosc_chunk(data: &[u8]) -> Vec<u8> {
     [&u32::try_from(buffer.len()).unwrap().to_be_bytes()[..], &buffer].concat()
 }
 
-/// Returns `true` for codes with chunked data, in which a second chunk is not a second stream.
+/// Returns `true` if data with this compression code is stored in chunks. Further bytes are then
+/// another chunk, not a second stream.
 fn is_chunked(code: [u8; 4]) -> bool {
     matches!(&code, b"lz4\0" | b"blsc")
 }
