@@ -11,7 +11,7 @@ use bloscpack::format::{MetadataError, Part};
 pub(crate) const ASDF_REPAIR: &str =
     "`scibin asdf repair FILE -o OUT` salvages a valid file and reports what was lost";
 const ASDF_CHECKSUM: &str =
-    "`scibin asdf get --no-verify` prints the data although its checksum is wrong";
+    "`scibin asdf get --no-verify` prints the data even if its checksum is wrong";
 const ASDF_EXTERNAL: &str =
     "with `--external any`, `scibin asdf` commands read any file on this machine";
 const ASDF_MAX_FILES: &str = "with `--max-files N`, `scibin asdf` commands read more files";
@@ -19,7 +19,7 @@ pub(crate) const BLOSCPACK_RECOVER: &str = "`scibin bloscpack recover FILE -o OU
                                             chunks before the first damaged one; with \
                                             `--skip-bad`, it also saves the intact chunks after it";
 const BLOSCPACK_CHECKSUM: &str =
-    "`scibin bloscpack unpack --no-verify` writes the data although its checksum is wrong";
+    "`scibin bloscpack unpack --no-verify` writes the data even if its checksum is wrong";
 const BLOSCPACK_ORDER: &str = "`scibin bloscpack` commands trust the offset table with \
                                `--chunk-order offsets`, and the order of the chunks in the file \
                                with `--chunk-order file`";

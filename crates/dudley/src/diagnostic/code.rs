@@ -72,7 +72,7 @@ binio::codes! {
         UpAtTop = "W001": Warning;
         /// a parameter with the name of an item
         ParamNamedAsItem = "W002": Warning;
-        /// data in the summary declared with `:`
+        /// data that the summary declares with `:`
         DataAsParam = "W003": Warning;
         /// a backslash that does not begin an escape
         UnknownEscape = "W004": Warning;

@@ -147,12 +147,15 @@ fn remark_damage(path: &Path, file: &Reader, output: Output) {
     }
 }
 
-/// Prints a remark about each integer in the metadata that is too large to print exactly.
+/// Prints a remark if the metadata contains an integer that is too large to print exactly.
 fn remark_rounded(path: &Path, file: &Reader, output: Output) {
     for diagnostic in
         file.diagnostics().iter().filter(|diagnostic| diagnostic.code == Code::BigInteger)
     {
-        output.remark(&format_args!("{}: {diagnostic} and is rounded here", path.display()));
+        output.remark(&format_args!(
+            "{}: {diagnostic}; the output shows a rounded value",
+            path.display()
+        ));
     }
 }
 
