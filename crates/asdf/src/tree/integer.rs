@@ -27,7 +27,8 @@ pub(crate) fn read(node: Node<'_>) -> Result<BigInt> {
         Some("-") => Sign::Minus,
         _ => return Err(node.error("expected `sign` to be `+` or `-`")),
     };
-    // Words in the tree may have any integer type, because the type is inferred from their values.
+    // Inline words without a datatype are inferred as `int64`. With a datatype, they must be `int64`
+    // or `uint32`.
     let words = words.ndarray()?;
     let words = match words.read::<i64>() {
         Ok(words) => words.into_iter().map(u32::try_from).collect::<Result<_, _>>().ok(),

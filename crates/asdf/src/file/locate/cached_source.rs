@@ -150,8 +150,8 @@ impl CachedSource {
         Ok(found == *bytes)
     }
 
-    /// If the head or the tail contains an entire range, returns all bytes of the head or the tail,
-    /// and the position of the range in these bytes.
+    /// Returns the head or the tail, whichever contains the entire range, and the position of the
+    /// range in it. Returns `None` if neither does.
     fn cached(&self, offset: u64, len: usize) -> Option<(&Bytes, Range<usize>)> {
         fn part(
             bytes: &Bytes,

@@ -218,8 +218,8 @@ impl Editor {
         self.set(pointer, &Tree::new(array.storage(ArrayStorage::Inline)))
     }
 
-    /// Removes an entry or item; see [`TreeText::remove`]. If a new file is written, it does not contain the
-    /// data of blocks that are no longer used.
+    /// Removes an entry or item; see [`TreeText::remove`]. A new file omits the data of blocks of the old file
+    /// that are no longer used, unless [`in_place`](EditOptions::in_place) is set.
     ///
     /// # Errors
     ///
