@@ -146,7 +146,7 @@ fn arrays_that_cannot_be_drawn_are_rejected_with_the_reason() {
         ("|S2", &[1, 1], b"ab", png, "only numbers, booleans, dates and time spans can be drawn"),
         ("|u1", &[0, 4], b"", png, "the array has no elements to draw"),
         ("|u1", &[], b"a", &["--preview"], "a single element cannot be drawn"),
-        ("|u1", &[2], b"ab", png, "--preview draws"),
+        ("|u1", &[2], b"ab", png, "use --preview to draw it"),
         ("|u1", &[1, 1, 2, 1], b"ab", png, "--slice selects a plane, such as --slice 0,0"),
     ] {
         let message = rejected(datatype, shape, bytes, option);
