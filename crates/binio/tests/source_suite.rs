@@ -1,4 +1,4 @@
-//! Sources pass the suite in `binio::source`, with empty, short and long content.
+//! Tests that each kind of source passes `binio::source::suite` with empty, short and long content.
 
 use std::fs;
 use std::io::Cursor;

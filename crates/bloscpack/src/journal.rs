@@ -1,4 +1,4 @@
-//! Interrupted in-place changes.
+//! Detecting interrupted in-place changes, and undoing them.
 //!
 //! While a file is changed in place, a journal is stored next to it as `NAME.undo-journal`;
 //! [`binio::write::journal`] describes the format of the journal. The journal contains the bytes

@@ -42,7 +42,7 @@ fn long_messages_are_not_truncated() {
 }
 
 #[test]
-fn options_determine_which_archives_are_accepted() {
+fn options_for_parsing_determine_which_archives_are_accepted() {
     let folder = Folder::new();
     folder.write("commas.json", r#"[{"path":"d","mode":16877,},]"#);
     assert_eq!(status(&folder.run(&["flux", "list", "commas.json"])), 1);

@@ -31,10 +31,10 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Fails with [`Layout`](crate::ErrorKind::Layout) with the code
+    /// Fails with [`Layout`](crate::ErrorKind::Layout). The code of the diagnostic is
     /// [`IllegalCharacter`](Code::IllegalCharacter) if the first byte is 8d, as in a native binary file, and
-    /// with the code [`BeyondLimit`](Code::BeyondLimit) if the layout has 2 GiB or more, or 4 GiB or more
-    /// after decoding to UTF-8.
+    /// [`BeyondLimit`](Code::BeyondLimit) if the layout has 2 GiB or more, or 4 GiB or more after decoding
+    /// to UTF-8.
     pub fn decode<'b>(bytes: impl Into<Cow<'b, [u8]>>) -> Result<Self, Error> {
         Self::decode_as(None, bytes.into())
     }

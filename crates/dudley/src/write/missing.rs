@@ -13,7 +13,7 @@ use crate::place::{Inner, Outcome, Stored, to_error};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Put {
     is_all: bool,
-    /// The steps that lead to each of these instances and members.
+    /// For each instance or member that was passed to a `put` method, the steps that lead to it.
     parts: Vec<Vec<Inside>>,
 }
 

@@ -218,8 +218,8 @@ pub(super) struct Place<'s> {
     /// The URI of the document, against which relative references are resolved.
     pub(super) uri: &'s str,
     pub(super) node: YamlNode<'s>,
-    /// Whether the node was reached through a URI, and can therefore be reached more than once, rather
-    /// than from the enclosing schema.
+    /// Whether the node was reached through a URI. Such a node may be reached more than once, unlike
+    /// a node that was reached from the enclosing schema.
     pub(super) is_target: bool,
 }
 
