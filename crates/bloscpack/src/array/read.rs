@@ -183,8 +183,8 @@ impl<'r> Array<'r> {
     ///
     /// # Errors
     ///
-    /// Same as [`read`](Self::read), except that the limit on decoded data does not apply to all elements, unless `T`
-    /// is `bool`, but only to each Blosc block that cannot be decoded directly into its destination. Also fails with
+    /// Same as [`read`](Self::read), except for the limit on decoded data: unless `T` is `bool`, it applies only to
+    /// Blosc blocks that cannot be decoded directly into their destination. Also fails with
     /// [`ErrorKind::ShapeMismatch`] if `out` has a different length.
     pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<()> {
         self.decoding().read_into(out)
@@ -204,9 +204,9 @@ impl<'r> Array<'r> {
     ///
     /// # Errors
     ///
-    /// Same as [`read_bytes`](Self::read_bytes), except that the limit on decoded data does not apply to all elements,
-    /// but only to each Blosc block that cannot be decoded directly into its destination. Also fails with
-    /// [`ErrorKind::ShapeMismatch`] if `out` has a different length.
+    /// Same as [`read_bytes`](Self::read_bytes), except that the limit on decoded data applies only to Blosc blocks that
+    /// cannot be decoded directly into their destination. Also fails with [`ErrorKind::ShapeMismatch`] if `out` has a
+    /// different length.
     pub fn read_bytes_into(&self, out: &mut [u8], order: Order, numbers: ByteOrder) -> Result<()> {
         self.decoding().read_bytes_into(out, order, numbers)
     }
