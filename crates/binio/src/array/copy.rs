@@ -17,7 +17,7 @@
 
 use crate::array::swap::Swap;
 
-/// One axis of a copy.
+/// One axis of a copy operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
     /// Number of elements along the axis.
@@ -44,14 +44,14 @@ pub(crate) struct StridedCopy<'s> {
 
 /// Size of a tile in elements. Neighbours in a column are close in the source, and neighbours in a
 /// row are close in the destination. With this size, 64 MiB of float64 in Fortran order take 0.7
-/// times as long to copy as with other sizes. Copying line by line instead of in tiles takes 3.5
-/// times as long if the distance between columns is a power of two (`--example array_speed`, row
-/// `transposed`), and 0.9 times as long at best.
+/// times as long to copy as with other sizes. If the distance between columns is a power of two,
+/// copying line by line instead of in tiles takes 3.5 times as long (`--example array_speed`, row
+/// `transposed`). At other distances, it takes as little as 0.9 times as long.
 const TILE_ROWS: usize = 16;
 const TILE_COLUMNS: usize = 64;
 
 impl<'s> StridedCopy<'s> {
-    /// Creates a copy along the given axes, with elements of `item` bytes.
+    /// Creates an operation that copies elements of `item` bytes along the given axes.
     pub(crate) fn new(mut axes: Vec<Axis>, item: usize, swap: &'s Swap) -> Self {
         let empty = item == 0 || axes.iter().any(|axis| axis.count == 0);
         axes.retain(|axis| axis.count != 1);
@@ -211,9 +211,9 @@ impl<'s> StridedCopy<'s> {
         nest(&self.axes, from, to, &mut |from, to| {
             let run = &mut dst[to..to + self.run];
             let words = &src[from..from + self.run];
-            // Swap four words at a time. The compiler would turn a simple loop into vector
-            // instructions that even old machines support, which would take 1.05 times as long
-            // (`--example array_speed`, row `swapped`).
+            // Swap four words at a time. With a simple loop, the compiler would use vector
+            // instructions that even old machines support, and swapping would take 1.05 times as
+            // long (`--example array_speed`, row `swapped`).
             let mut outs = run.chunks_exact_mut(4 * W::SIZE);
             let mut fours = words.chunks_exact(4 * W::SIZE);
             for (out, words) in (&mut outs).zip(&mut fours) {
@@ -265,17 +265,17 @@ pub(super) fn is_step(step: isize, size: usize) -> bool {
     usize::try_from(step) == Ok(size)
 }
 
-/// Returns the index of the outer axis with the shortest nonzero steps in the source, among the
-/// outer axes with at least 4 elements. Returns `None` unless these steps are shorter than the
-/// steps of the innermost axis, and the innermost axis also has at least 4 elements.
+/// Finds the outer axis with the shortest nonzero steps in the source, ignoring axes with fewer
+/// than 4 elements. Returns its index if its steps are shorter than the steps of the innermost
+/// axis, and the innermost axis also has at least 4 elements. Returns `None` otherwise.
 fn crossing_axis(outer: &[Axis], inner: Axis) -> Option<usize> {
     let candidates = outer.iter().enumerate().filter(|(_, axis)| axis.from != 0 && axis.count >= 4);
     let (place, axis) = candidates.min_by_key(|(_, axis)| axis.from.unsigned_abs())?;
     (inner.count >= 4 && axis.from.unsigned_abs() < inner.from.unsigned_abs()).then_some(place)
 }
 
-/// Calls `body` with the source and destination offsets of each position in the nested loops.
-/// Recurses once per axis, but arrays have at most 64 axes.
+/// Calls `body` with the source and destination offsets of each position in the nested loops. The
+/// recursion depth is the number of axes, which is at most 64.
 pub(super) fn nest(axes: &[Axis], from: usize, to: usize, body: &mut impl FnMut(usize, usize)) {
     let Some((axis, inner)) = axes.split_first() else { return body(from, to) };
     let (mut from, mut to) = (from, to);

@@ -59,12 +59,11 @@ pub(crate) mod sealed {
         fn from_raw(raw: Vec<Self::Raw>) -> Vec<Self>;
         /// Returns the memory of the elements as a slice of bytes.
         fn as_bytes(elements: &[Self]) -> &[u8];
-        /// Returns the memory of the elements as a mutable slice of bytes, or `None` if some byte
-        /// patterns are invalid values.
+        /// Returns the memory of the elements as a mutable slice of bytes, or `None` if the type
+        /// has invalid byte patterns, as `bool` does.
         fn bytes_mut(elements: &mut [Self]) -> Option<&mut [u8]>;
         /// Returns the bytes as elements without copying. Returns `None` if the bytes are
-        /// misaligned or not a whole number of elements, or if some byte patterns are invalid
-        /// values.
+        /// misaligned or not a whole number of elements, or if the type has invalid byte patterns.
         fn borrow(bytes: &[u8]) -> Option<&[Self]>;
     }
 }

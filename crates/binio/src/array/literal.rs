@@ -239,7 +239,7 @@ impl Parser<'_> {
         let digits = self.rest().strip_prefix('-').unwrap_or(self.rest());
         let count = digits.bytes().take_while(u8::is_ascii_digit).count();
         let len = self.rest().len() - digits.len() + count;
-        // Python 3 rejects leading zeros, and Python 2 reads such numbers as octal.
+        // Reject leading zeros, as Python 3 does, because Python 2 reads such numbers as octal.
         let is_octal = count > 1 && digits.starts_with('0');
         let number = self.rest().get(..len).filter(|_| !is_octal);
         let number = number

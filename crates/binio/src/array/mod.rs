@@ -42,7 +42,7 @@
 //! in the same pass. If the source is not in memory, only the ranges that contain elements are
 //! read, with as few reads as possible ([`Access`]). With the feature `rayon`, the threads of the
 //! current rayon pool may share the work of reading more than 1 MiB. To choose the pool, call the
-//! method inside `pool.install`.
+//! reading method inside `pool.install`.
 //!
 //! [`Bytes`]: crate::Bytes
 

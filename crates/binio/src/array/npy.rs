@@ -7,7 +7,7 @@
 //! | 8 | 2 (1.0) or 4 | length of the following text, little-endian |
 //! | 10 or 12 | | a Python dictionary, spaces, one line feed; the data begins at a multiple of 64 |
 //!
-//! Versions 2.0 and 3.0 allow a text of 64 KiB or more. The text is UTF-8 in version 3.0, and
+//! Version 1.0 limits the header text to less than 64 KiB. The text is UTF-8 in version 3.0, and
 //! Latin-1 in versions 1.0 and 2.0. The dictionary has exactly these keys:
 //!
 //! | key | value |
@@ -230,8 +230,8 @@ fn frame(descr: &str, fortran_order: bool, shape: &[u64]) -> Vec<u8> {
     let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
     let is_latin = latin.is_some();
     let text = latin.unwrap_or_else(|| text.into_bytes());
-    // numpy always writes at least one space before the line feed, even if this adds a whole block
-    // of padding.
+    // Like numpy, always write at least one space before the line feed, even if this adds a whole
+    // block of padding.
     let total = |fixed: usize| (fixed + text.len() + 2).next_multiple_of(ALIGN);
     let (version, fixed) = match u16::try_from(total(10) - 10) {
         Ok(_) if is_latin => (1, 10),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_has_the_same_bytes_as_in_a_file_written_by_numpy() {
+    fn a_header_is_identical_to_the_header_that_numpy_writes() {
         // numpy 2 writes this header for np.save(.., np.zeros((2, 3), '>f8')).
         let mut expected = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
         expected.extend(b"{'descr': '>f8', 'fortran_order': False, 'shape': (2, 3), }");

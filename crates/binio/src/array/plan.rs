@@ -31,7 +31,7 @@ pub(crate) fn too_large(array: &Strided) -> ElementsError {
     ElementsError::Shape(message)
 }
 
-/// Returns the copy that packs the elements of an array in C order.
+/// Returns the operation that copies the elements of an array to packed elements in C order.
 pub(crate) fn to_packed<'s>(
     array: &Strided,
     swap: &'s Swap,
@@ -71,19 +71,19 @@ struct Level {
     dense: bool,
 }
 
-/// A part of the data that is read or written in one go. A long run whose bytes are swapped is split
-/// further.
+/// A part of the data that is read or written in one go. A long run whose bytes are swapped is
+/// split further.
 pub(crate) struct Piece<'p> {
     /// Offset of the piece in bytes, from the start of the data.
     pub(crate) start: u64,
     /// Length of the piece in bytes.
     pub(crate) span: usize,
-    /// Offset in bytes of the first element from the start of the piece.
+    /// Offset in bytes from the start of the piece to its first element.
     pub(crate) below: usize,
     /// The axes of the elements in the piece. If there are none, the piece is a single run of
     /// elements that are contiguous both in the data and when packed.
     pub(crate) axes: &'p [Axis],
-    /// Offset in bytes of the first element among the packed elements.
+    /// Offset in bytes of the piece's first element among the packed elements.
     pub(crate) packed: usize,
 }
 
@@ -112,8 +112,8 @@ impl<'p> Plan<'p> {
         if self.copy.is_empty() { Ok(()) } else { self.level(0, offset, 0, body) }
     }
 
-    /// Visits all pieces along the axes from `level` inwards. Recurses once per axis, but arrays
-    /// have at most 64 axes.
+    /// Visits all pieces along the axes from `level` inwards. The recursion depth is at most 64,
+    /// the maximum number of axes.
     fn level<E>(
         &self,
         level: usize,

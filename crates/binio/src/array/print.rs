@@ -26,8 +26,8 @@ const SUMMARY: u64 = 1000;
 /// Number of elements shown at each end of an axis in a summary.
 const EDGE: u64 = 3;
 
-/// Maximum number of elements to print if they are together larger than their extent, because they
-/// share bytes.
+/// Maximum number of elements to print if they share so many bytes that they are together larger
+/// than their extent.
 const MAX_REPEATED: u64 = 1 << 24;
 
 /// Maximum number of lines with elements in a summary.
@@ -200,8 +200,8 @@ impl<D: Data> Array<D> {
     /// Same as [`for_each_piece`](Self::for_each_piece). Also fails with [`ElementsError::Output`]
     /// if `out` cannot be written, and with [`ElementsError::Shape`] for more than 2^24 empty lists
     /// or elements without bytes, or for more than 2^16 of either in a field of a record. Fails
-    /// with [`ElementsError::Limit`] for more than 2^24 elements that are together larger than
-    /// their [`extent`](Strided::extent) because they share bytes.
+    /// with [`ElementsError::Limit`] for more than 2^24 elements if they share so many bytes that
+    /// they are together larger than their [`extent`](Strided::extent).
     pub fn write_elements(
         &self,
         out: &mut dyn Write,
@@ -257,9 +257,9 @@ impl<D: Data> Array<D> {
     ///
     /// Same as [`write_elements`](Self::write_elements) for at most 1,000 elements. For more
     /// elements, fails with [`ElementsError::Output`] if `out` cannot be written, with
-    /// [`ElementsError::Shape`] for more than 2^16 elements without bytes in a field of a record,
-    /// with [`ElementsError::Memory`] if there is not enough memory for an element, and with the
-    /// error of the data if the elements cannot be read.
+    /// [`ElementsError::Shape`] for more than 2^16 empty lists or elements without bytes in a field
+    /// of a record, with [`ElementsError::Memory`] if there is not enough memory for an element,
+    /// and with the error of the data if the elements cannot be read.
     pub fn write_summary(
         &self,
         out: &mut dyn Write,
@@ -272,8 +272,8 @@ impl<D: Data> Array<D> {
         self.summarise(self.layout(), out, mask, &mut 0)
     }
 
-    /// Writes the lines of one part of the array. Recurses once per axis, but arrays have at most
-    /// 64 axes.
+    /// Writes the lines of one part of the array. The recursion depth is the number of axes, which
+    /// is at most 64.
     fn summarise(
         &self,
         layout: &Strided,

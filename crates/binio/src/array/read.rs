@@ -128,9 +128,9 @@ fn copy_from_slice(
     copy.copy(bytes, from, out, 0).ok_or_else(outside)
 }
 
-/// Appends elements from a slice that contains the data from `start` onwards. Returns `None`
-/// without appending anything if only [`fill`] can copy the elements or report why they cannot be
-/// copied.
+/// Appends elements from a slice that contains the data from `start` onwards. If the elements
+/// cannot be appended, returns `None` and leaves `out` unchanged. In that case, [`fill`] copies
+/// them or returns the reason why they cannot be copied.
 pub(crate) fn append<T: bytemuck::Pod>(
     bytes: &[u8],
     start: u64,
@@ -191,17 +191,18 @@ fn run<D: Data + ?Sized>(
     Ok(())
 }
 
-/// Returns `true` if copying with several threads is faster than with one thread, which does not
-/// use the full memory bandwidth.
+/// Returns `true` if several threads should copy the elements. A single thread cannot use the full
+/// memory bandwidth.
 #[cfg(feature = "rayon")]
 fn pays_threads(array: &Strided, size: usize) -> bool {
-    // A thread must copy whole elements to be able to swap their bytes.
+    // Each piece must contain whole elements, because a thread can only swap the bytes of an
+    // element that it has copied completely.
     let whole = array.itemsize() <= *PARALLEL_PIECES.start() as u64;
     whole && size > PARALLEL && rayon::current_num_threads() > 1
 }
 
-/// Returns `true` if the outermost axis has the longest stride, so that threads that share the work
-/// along it read different ranges.
+/// Returns `true` if the outermost axis has the longest stride. In that case, threads that divide
+/// the work along this axis read different ranges.
 #[cfg(feature = "rayon")]
 fn is_slowest_first(array: &Strided) -> bool {
     let axes = array.shape().iter().zip(array.strides()).filter(|&(&count, _)| count > 1);

@@ -148,8 +148,8 @@ impl Strided {
             }
             if part.is_kept {
                 shape.push(part.count);
-                // The product can only overflow if it is not used, because the part has no more
-                // than one element along this axis or no elements at all.
+                // If the product overflows, it is not used: the part then has at most one element
+                // along this axis, or the array has no elements.
                 let long = stride.checked_mul(part.step);
                 strides.push(if part.count > 1 { long.unwrap_or(stride) } else { stride });
             }
@@ -199,7 +199,8 @@ impl Slice {
     }
 
     fn on_axis(self, axis: usize, len: u64) -> Result<AxisPart, ElementsError> {
-        // Sums and differences of 64-bit positions fit in 128 bits.
+        // Calculate with 128 bits, because they can hold all sums and differences of 64-bit
+        // positions.
         let len = i128::from(len);
         let (start, count, step) = match self {
             Self::Ellipsis | Self::NewAxis => (0, u64::try_from(len).unwrap_or(0), 1),
@@ -232,7 +233,7 @@ impl Slice {
                 (start, u64::try_from(count).unwrap_or(0), step)
             }
         };
-        // If no elements are selected, the start may be outside the axis.
+        // If no elements are selected, the start may be outside the axis, so use 0 instead.
         let start = if count > 0 { u64::try_from(start).unwrap_or(0) } else { 0 };
         Ok(AxisPart { start, count, step, is_kept: matches!(self, Self::Range { .. }) })
     }
@@ -445,7 +446,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn slicing_a_slice_gives_the_same_result_as_one_combined_slice(len in 0..10_u64, first in any_range(), second in any_range()) {
+        fn slicing_a_slice_selects_from_the_elements_of_the_first_slice(len in 0..10_u64, first in any_range(), second in any_range()) {
             let array = array(&[len], 1);
             let once = elements(&array.slice(&[first]).unwrap());
             let twice = elements(&array.slice(&[first]).unwrap().slice(&[second]).unwrap());

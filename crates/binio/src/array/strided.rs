@@ -61,7 +61,7 @@ impl Order {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strided {
-    /// Offset in bytes of the first element from the start of the data.
+    /// Offset in bytes from the start of the data to the first element.
     offset: u64,
     shape: Vec<u64>,
     /// Distance in bytes between neighbours along each dimension.
@@ -170,8 +170,8 @@ impl Strided {
         bounds.unwrap_or(0..0)
     }
 
-    /// Returns the lengths of the dimensions, outermost first. A zero-dimensional array, which has a
-    /// single element, has an empty shape.
+    /// Returns the lengths of the dimensions, outermost first. A zero-dimensional array, which has
+    /// a single element, has an empty shape.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
@@ -181,7 +181,7 @@ impl Strided {
         &self.strides
     }
 
-    /// Returns the offset in bytes of the first element from the start of the data.
+    /// Returns the offset in bytes from the start of the data to the first element.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -244,8 +244,8 @@ impl Strided {
     }
 
     /// Returns a layout of the same data that selects some of the elements, or a part of each
-    /// element. Fails if the new layout extends past the end of the current elements. If `offset`
-    /// does not fit in 64 bits, which is only possible if there are no elements, the current offset is used
+    /// element. Fails if the new layout extends past the end of the current elements. If there are
+    /// no elements, `offset` need not fit in 64 bits; if it does not, the current offset is used
     /// instead.
     pub(crate) fn part(
         &self,
@@ -269,8 +269,8 @@ impl Strided {
         Self { shape, strides, ..*self }
     }
 
-    /// Returns the layout with its axes permuted, so that the C order of the result is the given
-    /// order of the array.
+    /// Returns the layout with its axes ordered so that reading it in C order reads the elements of
+    /// this layout in `order`.
     #[must_use]
     pub(crate) fn in_order(&self, order: Order) -> Self {
         match order {
@@ -296,7 +296,7 @@ impl Strided {
         self.part(shape, strides, offset, itemsize)
     }
 
-    /// Repeats the elements to fill a larger shape by the rules of numpy: dimensions are matched
+    /// Repeats the elements to fill a larger shape, following numpy's rules: dimensions are matched
     /// from last to first, and dimensions of length 1 are repeated.
     ///
     /// ```
@@ -396,11 +396,11 @@ impl Strided {
             let start = strides.len();
             for &count in group.iter().rev() {
                 strides.insert(start, stride);
-                // The product is not used after the outermost axis.
+                // For the outermost axis, the product may be wrong, but it is not used.
                 stride = stride.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX));
             }
         }
-        // The remaining new axes have length 1.
+        // The remaining new axes have length 1, so their strides do not matter.
         strides.extend(new.map(|_| 0));
         Some(strides)
     }
@@ -486,8 +486,8 @@ pub fn byte_size(shape: &[u64], itemsize: u64) -> Option<u64> {
     i64::try_from(size).is_ok().then_some(size)
 }
 
-/// Returns the strides, in bytes, of an array in C order. The last dimension is the innermost, and a
-/// dimension of 0 is treated as 1.
+/// Returns the strides, in bytes, of an array in C order. The last dimension is the innermost, and
+/// a dimension of 0 is treated as 1.
 ///
 /// # Errors
 ///

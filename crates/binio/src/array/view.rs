@@ -49,9 +49,10 @@ pub struct Array<D> {
 }
 
 impl<D> Array<D> {
-    /// Creates an array of elements with the given type and layout in the data.
+    /// Creates an array of elements that have the given type and are located in `data` as described
+    /// by `layout`.
     ///
-    /// Reads into a new buffer are limited to [`max_alloc`](Limits::max_alloc) bytes.
+    /// A read that allocates a buffer is limited to [`max_alloc`](Limits::max_alloc) bytes.
     ///
     /// # Errors
     ///
@@ -88,8 +89,8 @@ impl<D> Array<D> {
         &self.layout
     }
 
-    /// Returns the lengths of the dimensions, outermost first. A zero-dimensional array, which has a
-    /// single element, has an empty shape.
+    /// Returns the lengths of the dimensions, outermost first. A zero-dimensional array, which has
+    /// a single element, has an empty shape.
     pub fn shape(&self) -> &[u64] {
         self.layout.shape()
     }
@@ -115,8 +116,8 @@ impl<D> Array<D> {
         &self.limits
     }
 
-    /// Returns the array with its data replaced by `data`, in which the elements must have the same
-    /// type and layout.
+    /// Replaces the data of the array with `data`. The elements must have the same type and layout
+    /// in the new data.
     pub fn with_data<E>(self, data: E) -> Array<E> {
         let Self { datatype, layout, limits, .. } = self;
         Array { data, datatype, layout, limits }
@@ -185,7 +186,7 @@ impl<D: Clone> Array<D> {
         self.with_layout(self.layout.transpose())
     }
 
-    /// Repeats the elements to fill a larger shape by the rules of numpy.
+    /// Repeats the elements to fill a larger shape, following numpy's rules.
     ///
     /// # Errors
     ///
@@ -211,7 +212,7 @@ impl<D: Data> Array<D> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ElementsError::Type`] if the elements are not of type `T`, with
+    /// Fails with [`ElementsError::Type`] if the elements cannot be read as `T`, with
     /// [`ElementsError::Limit`] if they exceed [`max_alloc`](Limits::max_alloc), with
     /// [`ElementsError::Shape`] if they exceed the address space, and with
     /// [`ElementsError::Memory`] if there is not enough memory. Also fails with the error of the
@@ -230,8 +231,9 @@ impl<D: Data> Array<D> {
         let size = self.checked_size()?;
         let swap = Swap::new(&self.datatype, ByteOrder::Native)?;
         let layout = self.layout.in_order(order);
-        // Zero the vector first if it is large: fresh memory from the system is already zero, and
-        // swapping contiguous runs in place is a little faster than appending.
+        // Instead of appending, fill a zeroed vector if several threads can share the work, or if
+        // the elements are contiguous and the vector gets fresh memory from the system. Such memory
+        // is already zero, and swapping contiguous runs in place is a little faster than appending.
         let fills =
             size >= PARALLEL_VECTOR || (size >= OWN_MEMORY && layout.is_contiguous(Order::C));
         if self.data.access() == Access::Memory && !fills {
@@ -273,7 +275,7 @@ impl<D: Data> Array<D> {
     ///
     /// # Errors
     ///
-    /// Same as [`read`](Self::read), except that the elements can have any type. Fails with
+    /// Same as [`read`](Self::read), except that the elements can have any type. Also fails with
     /// [`ElementsError::Datatype`] if the fields of a record overlap and would have to change their
     /// byte order.
     pub fn read_bytes(&self, order: Order, numbers: ByteOrder) -> Result<Vec<u8>, D::Error> {
@@ -341,9 +343,9 @@ impl<D: Data> Array<D> {
     ///
     /// Stops at the first error of `body` and returns it. Fails with the error of the data if the
     /// elements cannot be read, and with [`ElementsError::Memory`] if there is not enough memory
-    /// for a piece. Fails with [`ElementsError::Limit`] if the elements share so many bytes that
-    /// they are together larger than their [`extent`](Strided::extent), and exceed
-    /// [`max_alloc`](Limits::max_alloc).
+    /// for a piece. Elements that share bytes and are together larger than their
+    /// [`extent`](Strided::extent) must not exceed [`max_alloc`](Limits::max_alloc); if they do,
+    /// fails with [`ElementsError::Limit`].
     pub fn for_each_piece(
         &self,
         order: Order,
@@ -356,8 +358,8 @@ impl<D: Data> Array<D> {
         read::for_each_piece(&self.data, &self.layout.in_order(order), max, body)
     }
 
-    /// Checks the limits if elements share so many bytes that they are together larger than their
-    /// extent, because such elements can be far larger than the data.
+    /// Checks the limits if the elements share so many bytes that they are together larger than
+    /// their extent. Their total size can then be far larger than the data.
     pub(super) fn check_repeated(&self) -> Result<(), ElementsError> {
         let extent = self.layout.extent();
         if self.layout.byte_size().is_none_or(|size| size > extent.end - extent.start) {

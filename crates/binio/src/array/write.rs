@@ -145,7 +145,7 @@ fn check(
     Ok((array.in_order(order), Swap::new(datatype, numbers)?))
 }
 
-/// Returns the copy in the opposite direction, from packed elements to the array.
+/// Returns the copy operation in the opposite direction, from packed elements to the array.
 fn reversed<'s>(copy: &StridedCopy<'s>, axes: &[Axis]) -> StridedCopy<'s> {
     copy.part(axes.iter().map(|axis| Axis { from: axis.to, to: axis.from, ..*axis }).collect())
 }

@@ -100,8 +100,8 @@ impl Datatype {
     }
 
     /// Returns the Python literal of the type as numpy writes it to files: `'<f8'` with its quotes,
-    /// or `[('a', '<f8')]`. For a record whose fields overlap or are not in the order of their
-    /// offsets, which numpy cannot write to files, returns a dictionary.
+    /// or `[('a', '<f8')]`. Returns a dictionary for a record whose fields overlap or are not in
+    /// the order of their offsets. numpy cannot write such records to files.
     pub fn descr(&self) -> String {
         self.to_literal().to_string()
     }

@@ -205,9 +205,9 @@ impl Parser {
     }
 }
 
-/// Returns `true` if a zero-sized field has few enough items. Without this limit, a small file could
-/// take hours to process or print. As in numpy, an element type of size 0, such as a string of length
-/// 0, cannot have a shape at all.
+/// Returns `true` if the number of items in a field without bytes is within the limit. Without this
+/// limit, a small file could take hours to process or print. Elements of size 0, such as strings of
+/// length 0, cannot have a shape at all, as in numpy.
 fn is_few(shape: &[u64], itemsize: u64) -> bool {
     let items = shape.iter().fold(1_u64, |items, &count| items.saturating_mul(count.max(1)));
     shape.is_empty() || (itemsize > 0 && items <= MAX_EMPTY_ITEMS)
