@@ -7,9 +7,9 @@
 //! | `lllo oooo`, l ≥ 1 | length bytes if l = 7, low byte, two far bytes if o and the low byte are all ones | a match |
 //!
 //! A match copies l + 2 bytes, plus the sum of the length bytes if l = 7. A length byte of 255 is
-//! followed by another length byte. The distance is o · 256 + low byte + 1, but 8192 plus the two
-//! far bytes (big-endian) if o and the low byte are all ones. A match may overlap the bytes that it
-//! writes; it then repeats them.
+//! followed by another length byte. The distance is o · 256 + low byte + 1. If o and the low byte
+//! are all ones, the distance is instead 8192 plus the two far bytes (big-endian). A match may
+//! overlap the bytes that it writes, in which case it repeats them.
 //!
 //! The format does not limit the number of length bytes. With 8 MB of length bytes that are all
 //! 255, the length overflows in decoders that add up all length bytes before they check the

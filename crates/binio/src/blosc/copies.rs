@@ -23,7 +23,8 @@ const SIDE_BY_SIDE: [u64; 9] = [
     0x0100_0000_0000_0001,
     1,
 ];
-/// At index n, the total length of the whole repetitions of n bytes that fit in eight bytes.
+/// At index n, the largest multiple of n up to 8: when n bytes are repeated within eight bytes, the
+/// whole repetitions take up this many bytes.
 const WHOLE_PERIODS: [usize; 9] = [8, 8, 8, 6, 8, 5, 6, 7, 8];
 
 /// Copies the first `len` bytes of `literals` to the start of `out`. Both slices have at least
@@ -88,7 +89,7 @@ pub(super) fn copy_piece<const LEN: usize>(out: &mut [u8], from: usize, to: usiz
     out[to..to + LEN].copy_from_slice(&piece);
 }
 
-/// Copies a match of at most 18 bytes within `reach`, from its beginning to offset `distance`. Up
+/// Copies a match of at most 18 bytes from the start of `reach` to offset `distance` in `reach`. Up
 /// to 24 bytes are written. `distance` is at least 1. Returns `None` if `reach` has fewer than
 /// `distance + 24` bytes.
 ///

@@ -424,14 +424,15 @@ mod tests {
     use super::*;
     use crate::blosc::{CompressOptions, Compressor, compress};
 
-    /// A buffer to build from blocks in stored order, each of them a list of streams. For each
-    /// block of the data, `starts` contains the index of a stored block.
+    /// The parts of a buffer to build.
     struct Build {
         flags: u8,
         typesize: u8,
         nbytes: u32,
         blocksize: u32,
+        /// For each block of the data, the index of the stored block to decode.
         starts: Vec<usize>,
+        /// The stored blocks, each of which is a list of streams.
         blocks: Vec<Vec<Vec<u8>>>,
     }
 

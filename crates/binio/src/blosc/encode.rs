@@ -113,8 +113,9 @@ impl CompressOptions {
         typesize: u8;
         /// Sets the block size in bytes. If it is 0, a size is chosen according to the level and
         /// the compressor. Sizes from 1 to 127 become 128. If blocks are split into one stream per
-        /// byte of an element, the size is multiplied by `typesize` and clamped to 64 KiB to 1 MiB.
-        /// Finally, it is limited to the length of the data and rounded down to whole elements.
+        /// byte of an element, the size is limited to 256 KiB, multiplied by `typesize`, and
+        /// clamped to 64 KiB to 1 MiB. Finally, it is limited to the length of the data and rounded
+        /// down to whole elements.
         blocksize: u32;
     }
 

@@ -7,7 +7,8 @@ use super::encode::{CompressOptions, Compressor};
 use super::header::{HEADER_LEN, MAX_NBYTES, Shuffle};
 use crate::{Error, Result};
 
-/// Compresses `data` into `out`, and replaces its content. The options have already been checked.
+/// Compresses `data`, and replaces the content of `out` with the result. The options have already
+/// been checked.
 pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>) -> Result<()> {
     let level = options.level;
     let typesize = options.typesize;
@@ -28,7 +29,7 @@ pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>)
         Shuffle::Byte => 1,
         Shuffle::Bit => 2,
     };
-    // The library converts the block size to an i32.
+    // Limit the block size, because the library converts it to an i32.
     let blocksize = options.blocksize.min(MAX_NBYTES);
     let place = out.spare_capacity_mut();
     // SAFETY: the source pointer is valid for reads of `data.len()` bytes, and the library does not

@@ -183,7 +183,7 @@ impl Header {
         })?;
         if nbytes == 0 {
             check(ctbytes == OVERHEAD, 12, &|| {
-                format!("ctbytes {ctbytes} of an empty buffer, expected {OVERHEAD}")
+                format!("ctbytes is {ctbytes} in an empty buffer, expected {OVERHEAD}")
             })?;
             return Ok(header);
         }
@@ -200,7 +200,7 @@ impl Header {
         })?;
         check(header.table_end() <= u64::from(ctbytes), 12, &|| {
             let end = header.table_end();
-            format!("ctbytes {ctbytes}, but the table of blocks ends at {end}")
+            format!("ctbytes is {ctbytes}, but the table of blocks ends at {end}")
         })?;
         Ok(header)
     }
@@ -287,7 +287,7 @@ impl Header {
         HEADER_LEN as u64 + 4 * u64::from(self.block_count())
     }
 
-    /// Returns the number of streams in a block of `len` bytes of data.
+    /// Returns the number of streams in a block with `len` bytes of data.
     pub(super) fn splits(&self, len: usize) -> usize {
         let full = u32::try_from(len) == Ok(self.blocksize);
         if full && self.is_split_allowed() && splits_evenly(self.typesize, self.blocksize) {
@@ -308,7 +308,7 @@ mod tests {
     use super::*;
     use crate::ErrorKind;
 
-    /// Returns the header of a buffer with two blocks of 512 bytes, stored in 100 bytes.
+    /// Returns the header of a buffer of 100 bytes, whose data consists of two blocks of 512 bytes.
     fn valid() -> [u8; HEADER_LEN] {
         let mut header = [2, 1, 0x01, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         header[4..8].copy_from_slice(&1024_u32.to_le_bytes());
@@ -348,7 +348,7 @@ mod tests {
             (3, &[0], 3, "typesize 0, expected 1 to 255"),
             (4, &le(MAX_NBYTES + 1), 4, "nbytes 2147483632, expected at most 2147483631"),
             (4, &le(u32::MAX), 4, "nbytes 4294967295, expected at most 2147483631"),
-            (4, &le(0), 12, "ctbytes 100 of an empty buffer, expected 16"),
+            (4, &le(0), 12, "ctbytes is 100 in an empty buffer, expected 16"),
             (8, &le(0), 8, "blocksize 0, expected 1 to 1024, the length of the data"),
             (8, &le(1025), 8, "blocksize 1025, expected 1 to 1024, the length of the data"),
             (
@@ -357,10 +357,10 @@ mod tests {
                 8,
                 "blocksize 2147483648, expected 1 to 1024, the length of the data",
             ),
-            (8, &le(1), 12, "ctbytes 100, but the table of blocks ends at 4112"),
+            (8, &le(1), 12, "ctbytes is 100, but the table of blocks ends at 4112"),
             (12, &le(15), 12, "ctbytes 15, expected 16 to 2147483647"),
             (12, &le(1 << 31), 12, "ctbytes 2147483648, expected 16 to 2147483647"),
-            (12, &le(23), 12, "ctbytes 23, but the table of blocks ends at 24"),
+            (12, &le(23), 12, "ctbytes is 23, but the table of blocks ends at 24"),
             (2, &[0x03], 12, "ctbytes is 100 in a memcpyed buffer, expected 1040"),
         ];
         for (at, bytes, offset, message) in cases {

@@ -19,7 +19,7 @@ use super::copies::{copy_literals, copy_match, copy_near_match, copy_piece};
 use crate::diagnostic::count;
 use crate::{Error, Result};
 
-/// The largest length in a token, which means that more length bytes follow.
+/// If a length in a token has this value, length bytes follow.
 const LONG: usize = 15;
 /// Length of the shortest match.
 const MIN_MATCH: usize = 4;
