@@ -62,7 +62,7 @@ impl<S: ReadAt> ReadAt for Concat<S> {
         check_range(self.len(), offset, len)?;
         let mut rest = buf;
         for (source, range) in self.split(offset..offset + len) {
-            // The length of this part of `buf` fits in a `usize`.
+            // The conversion cannot fail, because the range is no longer than `buf`.
             let here = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
             let (part, after) = rest.split_at_mut(here);
             source.read_exact_at(part, range.start)?;
@@ -75,8 +75,8 @@ impl<S: ReadAt> ReadAt for Concat<S> {
         self.parts.iter().map(|(_, source)| source.gap_worth_reading()).max().unwrap_or(0)
     }
 
-    /// Returns the smallest preferred piece size of any part, but at most 1 MiB, because bytes are
-    /// copied even if the parts are in memory.
+    /// Returns the smallest preferred piece size of the parts, or 1 MiB if that is smaller. The
+    /// limit exists because even the bytes of parts in memory are copied.
     fn preferred_piece(&self) -> usize {
         let pieces = self.parts.iter().map(|(_, source)| source.preferred_piece());
         pieces.min().unwrap_or(usize::MAX).min(1 << 20)

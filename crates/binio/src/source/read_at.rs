@@ -92,9 +92,9 @@ pub trait ReadAt: Send + Sync {
         })
     }
 
-    /// Returns the length in bytes of the largest gap between two ranges that is worth reading
-    /// along with them, because a separate read would cost as much. The default of 4 KiB suits
-    /// files.
+    /// Returns the maximum length in bytes of a gap that is worth reading along with the ranges on
+    /// either side of it. Reading such a gap costs no more than starting a second read. The default
+    /// of 4 KiB suits files.
     fn gap_worth_reading(&self) -> u64 {
         FILE_GAP
     }
@@ -110,9 +110,9 @@ pub trait ReadAt: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The sources in this crate only fail if a source that they wrap fails. A source that starts
-    /// to fetch the ranges may return an error from fetching, but it must accept any ranges,
-    /// including ranges past its end.
+    /// The sources in this crate only fail if a source that they wrap fails. Other sources may
+    /// return an error if they cannot fetch the ranges. All sources must accept any ranges,
+    /// including ranges past their end.
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let _ = ranges;
         Ok(())

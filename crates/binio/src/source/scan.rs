@@ -1,4 +1,4 @@
-//! Finding a marker in a source with bounded memory.
+//! Finding a marker in a source, using bounded memory.
 //!
 //! A [`Scanner`] searches a range for a single byte string. A source that shares its memory is
 //! searched in place. Any other source is read in windows. Each window overlaps the previous one by

@@ -8,7 +8,7 @@ use crate::{Error, ReadAt, Result};
 
 /// A source that reads from a reader with a cursor. A lock protects the reader, so that several
 /// threads can read by position. The threads have to wait for each other, so only use this source
-/// for readers that offer nothing better, such as a seekable decompressor.
+/// for readers that cannot be read by position in any other way, such as a seekable decompressor.
 ///
 /// ```
 /// use binio::ReadAt;

@@ -16,7 +16,7 @@ use crate::{ErrorKind, ReadAt};
 /// ```
 pub fn check(source: &dyn ReadAt, expected: &[u8]) {
     assert_eq!(source.len(), expected.len() as u64, "length");
-    assert_eq!(source.is_empty(), expected.is_empty(), "is_empty agrees with the length");
+    assert_eq!(source.is_empty(), expected.is_empty(), "is_empty should agree with the length");
     check_hints(source, expected.len() as u64);
     check_ranges(source, expected);
     check_past_the_end(source, expected.len());
@@ -32,8 +32,8 @@ pub fn check(source: &dyn ReadAt, expected: &[u8]) {
 fn check_hints(source: &dyn ReadAt, len: u64) {
     let backwards = Range { start: len, end: 0 };
     let ranges = [0..len, 0..0, len..u64::MAX, u64::MAX..u64::MAX, backwards];
-    assert!(source.prefetch(&ranges).is_ok(), "prefetching any ranges succeeds");
-    assert!(source.prefetch(&[]).is_ok(), "prefetching no ranges succeeds");
+    assert!(source.prefetch(&ranges).is_ok(), "prefetching any ranges should succeed");
+    assert!(source.prefetch(&[]).is_ok(), "prefetching no ranges should succeed");
 }
 
 fn check_ranges(source: &dyn ReadAt, expected: &[u8]) {
@@ -45,26 +45,26 @@ fn check_ranges(source: &dyn ReadAt, expected: &[u8]) {
             let part = &expected[start..end];
             let bytes = source.bytes_at(start as u64, part.len());
             assert_eq!(
-                bytes.expect("bytes_at succeeds within the source"),
+                bytes.expect("bytes_at should succeed within the source"),
                 part,
                 "bytes {start}..{end}"
             );
             let mut buffer = vec![0xa5; part.len()];
             let read = source.read_exact_at(&mut buffer, start as u64);
-            read.expect("read_exact_at succeeds within the source");
+            read.expect("read_exact_at should succeed within the source");
             assert_eq!(buffer, part, "bytes {start}..{end} read into a buffer");
             let size = part.len() / 3 + 1;
             let pieces = source.pieces(start as u64..end as u64, size);
             let pieces: Vec<_> = pieces
-                .map(|piece| piece.expect("reading a piece within the source succeeds"))
+                .map(|piece| piece.expect("reading a piece within the source should succeed"))
                 .collect();
             assert_eq!(pieces.concat(), part, "bytes {start}..{end} read in pieces");
         }
     }
 }
 
-/// Returns all offsets in a source of `len` bytes if the source is short, and otherwise only
-/// offsets at the ends and around powers of two.
+/// Returns all offsets in a source of `len` bytes if the source is short, and otherwise only 0,
+/// `len`, and offsets near powers of two, counted from either end.
 fn places(len: usize) -> Vec<usize> {
     if len <= 64 {
         return (0..=len).collect();
@@ -93,31 +93,32 @@ fn check_past_the_end(source: &dyn ReadAt, len: usize) {
         let outcomes =
             [source.bytes_at(offset, asked).map(drop), source.read_exact_at(&mut buffer, offset)];
         for outcome in outcomes {
-            let error = outcome.expect_err("a read past the end fails");
-            assert!(error.offset().is_some(), "the error has an offset: {error}");
+            let error = outcome.expect_err("a read past the end should fail");
+            assert!(error.offset().is_some(), "the error should have an offset: {error}");
             match error.kind() {
                 ErrorKind::Truncated { needed, available } => assert_eq!(
                     (*needed, *available),
                     (asked as u64, there),
-                    "reading {asked} bytes at {offset} reports the needed and available bytes"
+                    "reading {asked} bytes at {offset} should report the needed and available bytes"
                 ),
                 other => panic!(
-                    "a read past the end must fail with Truncated, but it failed with: {other}"
+                    "a read past the end should fail with Truncated, but it failed with: {other}"
                 ),
             }
         }
     }
     let huge = source.bytes_at(0, usize::MAX);
-    assert!(huge.is_err(), "an impossible length fails before anything is allocated");
-    let nothing = source.bytes_at(end, 0).expect("reading no bytes at the end succeeds");
-    assert!(nothing.is_empty(), "no bytes are returned");
+    assert!(huge.is_err(), "an impossible length should fail before anything is allocated");
+    let nothing = source.bytes_at(end, 0).expect("reading no bytes at the end should succeed");
+    assert!(nothing.is_empty(), "no bytes should be returned");
 }
 
 /// If a source claims to be in memory, checks that it returns its own memory instead of copies.
 fn check_sharing(source: &dyn ReadAt, len: usize) {
     if source.is_memory() && len > 0 {
-        let one = source.bytes_at(0, len).expect("a read of the whole source succeeds");
-        let two = source.bytes_at(0, len).expect("a second read of the whole source succeeds");
-        assert_eq!(one.as_ptr(), two.as_ptr(), "memory is shared, not copied");
+        let one = source.bytes_at(0, len).expect("a read of the whole source should succeed");
+        let two =
+            source.bytes_at(0, len).expect("a second read of the whole source should succeed");
+        assert_eq!(one.as_ptr(), two.as_ptr(), "memory should be shared, not copied");
     }
 }
