@@ -10,10 +10,10 @@
 //! the target already exists, the new file first gets a temporary name, `.atomic-01234567-0.tmp`,
 //! and is then renamed. A crash between these two steps leaves the old file and the temporary one.
 //!
-//! Systems other than Linux, and some Linux file systems, have no unnamed files. The file then has
-//! its temporary name from the start, and a crash leaves it behind. On Unix, the next writer to the
-//! same target usually removes the temporary file. A program that is ended by a signal can [remove
-//! its temporary files itself](super::remove_temporaries).
+//! Systems other than Linux, and some Linux file systems, have no unnamed files. On these systems,
+//! the new file has its temporary name from the start, and a crash leaves it behind. On Unix, the
+//! next writer to the same target usually removes the temporary file. A program that is ended by a
+//! signal can [remove its temporary files itself](super::remove_temporaries).
 //!
 //! An interrupted in-place change of the old file is rolled back before the file is replaced, so
 //! that the [journal] of the old file does not remain next to the new one.
@@ -50,7 +50,7 @@ const BUFFER: usize = 64 << 10;
 #[derive(Debug)]
 pub struct AtomicFile {
     target: PathBuf,
-    /// `None` once the file has been committed.
+    /// The writer of the new file, or `None` once the file has been committed.
     writer: Option<BufWriter<NewFile>>,
 }
 
@@ -64,9 +64,8 @@ impl AtomicFile {
     /// regular file, with [`Invalid`](crate::ErrorKind::Invalid) if it has no file name, and with
     /// [`Io`](crate::ErrorKind::Io) if the new file cannot be created. Fails with
     /// [`Locked`](crate::ErrorKind::Locked) if another process is changing the old file in place.
-    /// Fails in the same cases as [`journal::roll_back`] if an interrupted change cannot be rolled
-    /// back, and with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if there is a journal
-    /// but no file.
+    /// Fails with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if there is a journal but no
+    /// file. If an interrupted change cannot be rolled back, fails like [`journal::roll_back`].
     pub fn create(target: impl AsRef<Path>) -> Result<Self> {
         Self::create_as(target.as_ref(), NewFile::create)
     }
@@ -123,9 +122,9 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// Fails with [`Io`](crate::ErrorKind::Io) if the file cannot be written, synced or renamed. The
-    /// old file is checked again, as in [`create`](Self::create), because it may have changed in the
-    /// meantime; this can fail with the same errors.
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the file cannot be written, synced or renamed.
+    /// The old file is checked again, as in [`create`](Self::create), because it may have changed
+    /// in the meantime; this can fail with the same errors.
     ///
     /// After an error, the old file is unchanged, with one exception: if only the last step,
     /// syncing the directory, fails, the new file is in place but may not survive a crash.
@@ -563,7 +562,8 @@ mod tests {
             let mut file = AtomicFile::create_as(&target, create).unwrap();
             assert_eq!(fs::read(&target).unwrap(), b"old data, old tail");
             file.write_all(b"new").unwrap();
-            // While the new file is being written, another process begins a change and is killed.
+            // Simulate another process that begins a change while the new file is being written,
+            // and is killed.
             interrupted(&target);
             file.commit().unwrap();
             assert_eq!(
@@ -600,7 +600,7 @@ mod tests {
         kill(&target);
         kill(&other);
         assert_eq!(names(&folder).len(), 2);
-        // The file of a writer that is still running is not removed.
+        // Check that the file of a writer that is still running is not removed.
         let mut running = AtomicFile::create_as(&target, NewFile::create_named).unwrap();
         running.write_all(b"running").unwrap();
         running.flush().unwrap();

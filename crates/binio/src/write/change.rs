@@ -187,9 +187,9 @@ impl<'a> Change<'a> {
         journal::undo(self.storage).map(drop)
     }
 
-    /// Adds the new bytes to the journal before they overwrite bytes whose old values it contains.
-    /// These records make it possible to tell later whether the file is still the one that was
-    /// changed, or another file with the same name.
+    /// Adds a record of the bytes that are about to overwrite old bytes of the file, unless they
+    /// are the new content of the marker. Undoing the change later uses these records to
+    /// distinguish the changed file from another file with the same name.
     fn record(&mut self, offset: u64, data: &[u8]) -> Result<()> {
         let left = usize::try_from(self.old_len.saturating_sub(offset)).unwrap_or(usize::MAX);
         let data = &data[..data.len().min(left)];

@@ -42,7 +42,7 @@ pub enum Fault {
     /// Only the operation with this index fails.
     FailOnceAtOperation(u64),
     /// The operation with this index and all later operations report success but have no effect,
-    /// like cached writes that a power cut loses.
+    /// like cached writes that are lost in a power cut.
     StopAtOperation(u64),
     /// Like `StopAtOperation`, but the first half of the bytes written by the operation with this
     /// index takes effect.

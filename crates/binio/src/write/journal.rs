@@ -92,11 +92,10 @@ pub enum Pending {
 /// # Errors
 ///
 /// Fails with [`Io`](crate::ErrorKind::Io) if the file does not exist, or if the file or its
-/// journal cannot be read. If there is a journal, also fails in the same cases as
-/// [`FileSource::open`], for the file and for the journal. Fails with
-/// [`Magic`](crate::ErrorKind::Magic) if the journal is complete but has an unknown version, and
-/// with [`Invalid`](crate::ErrorKind::Invalid) or [`Truncated`](crate::ErrorKind::Truncated) if its
-/// fields contradict each other.
+/// journal cannot be read. If there is a journal, also fails like [`FileSource::open`], for the
+/// file and for the journal. Fails with [`Magic`](crate::ErrorKind::Magic) if the journal is
+/// complete but has an unknown version, and with [`Invalid`](crate::ErrorKind::Invalid) or
+/// [`Truncated`](crate::ErrorKind::Truncated) if its fields contradict each other.
 pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
     let Some((file, journal)) = open(path.as_ref())? else { return Ok(None) };
     Ok(Some(match Journal::read(&journal)? {
@@ -372,7 +371,8 @@ pub(super) struct Journal {
     /// sorted and do not overlap.
     pub(super) saved: Vec<(Range<u64>, u64)>,
     /// Ranges that the change has written or was about to write, each with the offset of the new
-    /// bytes in the journal. An empty range means that the file was truncated to its start.
+    /// bytes in the journal. An empty range means that the file was truncated to the start of the
+    /// range.
     records: Vec<(Range<u64>, u64)>,
 }
 
@@ -384,7 +384,8 @@ impl Journal {
             return Ok(None);
         }
         let head = source.bytes_at(0, FIXED)?;
-        // In all other versions, the CRC is at the end of the journal.
+        // Only this version has a length field at this offset. Assume that journals of other
+        // versions end with their CRC.
         let end = if head.starts_with(MAGIC) {
             ByteReader::new(&head[LEN_OFFSET..]).read(Endian::Little)?
         } else {
@@ -532,7 +533,7 @@ impl Journal {
         let mut clear = |start: u64, new: &[u8]| {
             let bytes = (start..).zip(new);
             for (at, new) in bytes {
-                // Offsets within the piece fit in a `usize`.
+                // The conversion cannot fail, because `at` is within the piece.
                 let at = usize::try_from(at - offset).unwrap_or(usize::MAX);
                 if now.get(at) == Some(new) {
                     differs[at] = false;
@@ -584,9 +585,9 @@ fn records(source: &(impl ReadAt + ?Sized), mut at: u64) -> Result<Vec<(Range<u6
 /// Zero means unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// Inode number.
+    /// Inode number of the file.
     inode: u64,
-    /// Modification time in nanoseconds since the start of 1970.
+    /// Modification time of the file in nanoseconds since the start of 1970.
     modified: u64,
 }
 

@@ -47,7 +47,7 @@ impl<F: ReadAt, J: ReadAt> Journaled<F, J> {
 
 impl Journaled<FileSource, FileSource> {
     /// Opens a file and its journal. Returns `None` if the file has no journal, or if the journal
-    /// does not apply. The file can then be read as it is.
+    /// is incomplete or belongs to another file. In these cases, the file can be read as it is.
     ///
     /// # Errors
     ///
@@ -62,7 +62,8 @@ impl Journaled<FileSource, FileSource> {
 /// A file that is open for reading, with the content from before any unfinished change.
 #[derive(Debug)]
 pub enum ConsistentFile {
-    /// The file as it is, because it has no journal, or because its journal does not apply.
+    /// The file as it is. It has no journal, or the journal is incomplete or belongs to another
+    /// file.
     File(FileSource),
     /// The file as it was before a change that was interrupted or is still in progress.
     Before(Journaled<FileSource, FileSource>),
@@ -84,8 +85,8 @@ impl ConsistentFile {
     ///
     /// # Errors
     ///
-    /// Fails in the same cases as [`FileSource::open`] and [`Journaled::open`], but the error
-    /// message may lack the path.
+    /// Same as [`FileSource::open`] and [`Journaled::open`], except that the error message may lack
+    /// the path.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let (file, journal) = journal::open_both(path.as_ref())?;
         let Some(journal) = journal else { return Ok(Self::File(file)) };

@@ -162,7 +162,8 @@ fn locked(path: &Path) -> Result<fs::File> {
         if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             return Err(crate::Error::new(crate::ErrorKind::Locked));
         }
-        // Another file, which is not locked, may have replaced this one in the meantime.
+        // If another file has replaced this one in the meantime, the other file is not locked, so
+        // try again.
         let (ours, current) = (file.metadata()?, fs::metadata(path)?);
         if (ours.dev(), ours.ino()) == (current.dev(), current.ino()) {
             return Ok(file);
@@ -212,7 +213,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn lock_holders_are_found_by_inode_and_open_files_by_device_and_inode() {
+    fn lock_holders_are_matched_by_inode_but_open_files_by_both_device_and_inode() {
         use std::os::unix::fs::MetadataExt;
 
         let locks = "1: POSIX  ADVISORY  WRITE 10 08:02:77 0 EOF\n\

@@ -214,7 +214,7 @@ impl Files {
         match operation {
             Operation::Write { place, offset, data } => {
                 let len = if is_torn { data.len() / 2 } else { data.len() };
-                // Writing to memory does not fail.
+                // Ignore the result, because writing to memory does not fail.
                 let _ = self.get(*place).map(|file| file.write_all_at(&data[..len], *offset));
             }
             Operation::SetLen { place, len } => {

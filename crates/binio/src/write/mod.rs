@@ -100,7 +100,7 @@ impl WriteAt for Vec<u8> {
         if end > self.len() as u64 {
             WriteAt::set_len(self, end)?;
         }
-        // The range is inside the vector, so its ends fit in a `usize`.
+        // The conversions cannot fail, because the range is inside the vector.
         let [start, end] = [offset, end].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
         self[start..end].copy_from_slice(data);
         Ok(())

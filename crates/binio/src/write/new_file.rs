@@ -29,8 +29,8 @@ use crate::{Error, Result};
 /// ```
 #[derive(Debug)]
 pub struct NewFile {
-    /// The temporary name. It is removed before the file is closed, because the lock on the open
-    /// file shows other writers that the name is in use.
+    /// The temporary name, or `None` if the file is unnamed. The name is removed before the file is
+    /// closed, because the lock on the open file shows other writers that the name is in use.
     name: Option<(PathBuf, TemporaryFile)>,
     file: File,
 }
@@ -124,7 +124,7 @@ impl NewFile {
         match fs::hard_link(&name, target) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(error.into()),
-            // Some file systems have no hard links.
+            // On a file system without hard links, look for an existing file before renaming.
             Err(_) if fs::symlink_metadata(target).is_ok() => {
                 return Err(io::Error::from(ErrorKind::AlreadyExists).into());
             }
@@ -153,8 +153,8 @@ impl Seek for NewFile {
     }
 }
 
-/// Calls `create` with the first temporary name for `target` that no other writer uses. Removes the
-/// files that killed processes left under the names that are tried.
+/// Calls `create` with the first temporary name for `target` that no other writer uses. If a killed
+/// process left a file with this name behind, removes the file first.
 ///
 /// The names are derived from the name of the target, so the next writer to the same target can
 /// find them without listing the directory.
@@ -172,11 +172,11 @@ fn with_temporary_name<T>(
             continue;
         }
         let remove = name.clone();
-        // A failure to remove the file cannot be reported.
+        // Ignore a failure to remove the file, because it cannot be reported.
         let remove = move || drop(fs::remove_file(&remove));
         match TemporaryFile::create(remove, || create(&name)) {
             Ok((created, temporary)) => return Ok((created, (name, temporary))),
-            // Another writer has just taken this name.
+            // Another writer has just taken this name, so try again.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error.into()),
         }
@@ -217,7 +217,7 @@ mod stale {
     /// Marks a temporary file as in use until it is closed.
     pub(super) fn mark(file: &File) -> io::Result<()> {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
-            // Some file systems have no locks.
+            // On file systems without locks, leave the file unmarked.
             Ok(()) | Err(rustix::io::Errno::NOTSUP | rustix::io::Errno::NOLCK) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -294,7 +294,8 @@ mod unnamed {
         match open(directory_of(target), flags, mode) {
             Ok(file) => {
                 let file = File::from(file);
-                // Linking the file requires access to its entry in `/proc`.
+                // Only use the file if its entry in `/proc` is accessible, because linking requires
+                // this entry.
                 Ok(path_of(&file).exists().then_some(file))
             }
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
@@ -314,7 +315,7 @@ mod unnamed {
 
 #[cfg(not(target_os = "linux"))]
 mod unnamed {
-    //! What [`NewFile`](super::NewFile) uses instead of unnamed files on systems that lack them.
+    //! A substitute for systems without unnamed files.
 
     use std::fs::File;
     use std::io;
