@@ -1,4 +1,4 @@
-//! Checksum algorithms and digests. The module [`checksum`](crate::checksum) computes them.
+//! Checksum algorithms and digests. The module [`checksum`](crate::checksum) computes the digests.
 
 use std::fmt;
 

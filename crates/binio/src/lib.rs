@@ -10,12 +10,12 @@ pub mod blosc;
     unreachable_code,
     unused_mut,
     unused_variables,
-    reason = "nothing is reachable if no algorithm is enabled"
+    reason = "matching on an algorithm is unreachable if no algorithm is enabled"
 )]
 pub mod checksum;
 pub mod diagnostic;
 #[cfg(feature = "checksum")]
-#[allow(unused_variables, reason = "nothing is reachable if no algorithm is enabled")]
+#[allow(unused_variables, reason = "the variables are only used if an algorithm is enabled")]
 mod digest;
 mod error;
 pub mod memory;

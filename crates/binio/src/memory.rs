@@ -34,8 +34,8 @@ pub fn reserve<T>(what: &'static str, len: u64) -> Result<Vec<T>> {
     Ok(buffer)
 }
 
-/// Returns a buffer of `len` zeros. The system provides the memory of a large buffer when it is first
-/// written to. `what` describes the buffer in errors.
+/// Returns a buffer of `len` zeros. In a large buffer, the system only provides memory for a page
+/// once the page is written to. `what` describes the buffer in errors.
 ///
 /// If the length comes from a file, check it against the caller's [`Limits`](crate::Limits) first.
 ///

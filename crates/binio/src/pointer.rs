@@ -95,8 +95,8 @@ pub fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
     decode(text, true)
 }
 
-/// Decodes percent-encoding such as `%41`, but leaves a percent sign that is not followed by two
-/// hexadecimal digits unchanged, like browsers and Python. Returns `None` if the bytes are not
+/// Decodes percent-encoding such as `%41`. Like browsers and Python, leaves a percent sign
+/// unchanged if it is not followed by two hexadecimal digits. Returns `None` if the bytes are not
 /// UTF-8.
 ///
 /// ```
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_unchanged_after_pushing_and_splitting() {
+    fn splitting_a_pointer_returns_the_pushed_key() {
         let mut pointer = String::new();
         push(&mut pointer, "c/d~e");
         assert_eq!(tokens(&pointer).unwrap(), ["c/d~e"]);

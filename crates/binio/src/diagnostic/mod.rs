@@ -76,16 +76,16 @@ pub struct Place {
     /// Column number in characters; the first column is 1.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub column: Option<u32>,
-    /// Offset of the first byte from the start of the file.
+    /// Offset of the location in bytes, from the start of the file.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub offset: Option<u64>,
-    /// Length of the range in bytes, starting at `offset`.
+    /// Length of the location in bytes, starting at `offset`.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub len: Option<u64>,
 }
 
 impl Place {
-    /// Creates a location from an offset in bytes from the start of the file.
+    /// Creates a location at an offset in bytes, counted from the start of the file.
     pub fn at(offset: u64) -> Self {
         Self { offset: Some(offset), ..Self::default() }
     }
@@ -142,11 +142,11 @@ impl fmt::Display for Place {
     }
 }
 
-/// Another relevant location of a diagnostic, with a message about it.
+/// An additional location that is relevant to a diagnostic, with a message about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Label {
-    /// The relevant location.
+    /// The additional location.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub place: Place,
     /// A few words about the content at this location.
@@ -201,7 +201,7 @@ pub struct Diagnostic<C> {
     /// A few words about the content at this location.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub label: Option<String>,
-    /// Other relevant locations.
+    /// Additional locations that are relevant to the diagnostic.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub labels: Vec<Label>,
     /// Lines of advice on what to do.
@@ -243,7 +243,7 @@ impl<C: Code> Diagnostic<C> {
         label: impl Into<String> => Some(label.into());
     }
 
-    /// Adds another relevant location, with a message about it.
+    /// Adds an additional location that is relevant to the diagnostic, with a message about it.
     #[must_use]
     pub fn label_at(mut self, place: impl Into<Place>, message: impl Into<String>) -> Self {
         self.labels.push(Label { place: place.into(), message: message.into() });

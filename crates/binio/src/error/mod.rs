@@ -122,9 +122,10 @@ pub enum ErrorKind {
         /// Size of the buffer in bytes.
         requested: u64,
     },
-    /// The bytes are invalid in this format.
+    /// The bytes are invalid in this format, or an argument is invalid.
     Invalid(Cow<'static, str>),
-    /// The bytes are valid, but this build or version does not support them.
+    /// The format version, the feature or the kind of file is valid, but this build or version does
+    /// not support it.
     Unsupported(Cow<'static, str>),
     #[cfg(feature = "array")]
     /// An array cannot be described, read or written.
@@ -141,13 +142,14 @@ impl Error {
         Self(Box::new(Inner { kind, offset: None, path: Vec::new() }))
     }
 
-    /// Creates an error for invalid bytes. The message should say what was expected and what was
-    /// found.
+    /// Creates an error for invalid bytes or arguments. The message should say what was expected
+    /// and what was found.
     pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Invalid(message.into()))
     }
 
-    /// Creates an error for valid bytes that this build or version does not support.
+    /// Creates an error for something valid that this build or version does not support, such as a
+    /// newer format version. The message should name it.
     pub fn unsupported(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Unsupported(message.into()))
     }

@@ -43,7 +43,8 @@ impl Endian {
     pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 }
 
-/// A number type with a byte order: `u8` to `u128`, `i8` to `i128`, `f32` or `f64`.
+/// A number type that can be read and written in either byte order: `u8` to `u128`, `i8` to `i128`,
+/// `f32` or `f64`.
 ///
 /// The trait is sealed, because the `byteorder` crate, which decodes the numbers, is not part of
 /// this API.

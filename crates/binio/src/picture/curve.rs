@@ -8,7 +8,7 @@ pub struct Curve {
     /// The smallest and the largest value, including infinities, or `None` if there are no values
     /// or only NaNs.
     pub range: Option<Span>,
-    /// The median of the values that are not NaN, or `None` if there are none.
+    /// The median of the values that are not NaN, or `None` if there are no such values.
     pub median: Option<f64>,
     /// The number of NaNs.
     pub nan: u64,

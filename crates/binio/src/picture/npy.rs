@@ -1,4 +1,5 @@
-//! Drawing arrays of any container format, by interpreting them as they are written to a `.npy` file.
+//! Drawing arrays of any container format, by interpreting them as they are written to a `.npy`
+//! file.
 
 use std::io::{self, Write};
 
@@ -31,7 +32,8 @@ impl Plane {
     /// # Errors
     ///
     /// Fails with the error of `write`, or if `write` writes no header. If the header is invalid or
-    /// [`Reducer::new`] fails, the output returns this error to `write` as an [`io::Error`].
+    /// [`Reducer::new`] fails, the writer that is passed to `write` returns this error as an
+    /// [`io::Error`].
     pub fn from_npy<E: From<io::Error>>(
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
         mask: Option<Vec<bool>>,
@@ -53,7 +55,8 @@ impl Values {
     /// # Errors
     ///
     /// Fails with the error of `write`, or if `write` writes no header. If the header is invalid or
-    /// [`Values::new`] fails, the output returns this error to `write` as an [`io::Error`].
+    /// [`Values::new`] fails, the writer that is passed to `write` returns this error as an
+    /// [`io::Error`].
     pub fn from_npy<E: From<io::Error>>(
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
         mask: Option<Vec<bool>>,

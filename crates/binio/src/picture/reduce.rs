@@ -78,8 +78,8 @@ struct Cells {
     step: u64,
     row: u64,
     column: u64,
-    /// The sum and the number of the values in each block of the current row of pixels, without
-    /// NaNs.
+    /// For each block in the current row of pixels, the sum and the number of its values. NaNs are
+    /// not included.
     blocks: Vec<(f64, u64)>,
     plane: Vec<f64>,
 }
