@@ -21,15 +21,15 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 
 /// Maximum length of the text in bytes, so that 32-bit offsets suffice. The unescaped scalars are
-/// stored after the text, and can be half as long again, because a two-byte escape can produce
-/// three bytes.
+/// stored after the text. They can be 1.5 times as long as the text, because a two-byte escape can
+/// produce three bytes.
 const MAX_TEXT: usize = u32::MAX as usize / 5 * 2;
 
 /// Maximum total length of the distinct tags in bytes.
 const MAX_TAGS: u64 = 64 << 20;
 
-/// The tag of constants. Scalars with this tag are resolved as if they had no tag. The YAML reader
-/// knows no other ASDF tag.
+/// The tag of constants. Scalars with this tag are resolved as if they had no tag. No other ASDF tag
+/// affects how the YAML is read.
 pub(crate) const CONSTANT_TAG: &str = "tag:stsci.edu:asdf/core/constant-1.0.0";
 
 /// Prefix of the tags that YAML itself defines.
@@ -88,7 +88,7 @@ pub(super) fn build(
         nodes: 0,
         reported: Vec::new(),
         document: Document {
-            // Few trees have more than one node per eight bytes.
+            // Reserve memory for one node per eight bytes, because few trees have more.
             records: Vec::with_capacity(text.len() / 8),
             written: text.into(),
             changed: String::new(),
@@ -131,7 +131,7 @@ struct Builder<'a, 't> {
     /// Maps the name of each anchor to the last node with this anchor.
     anchored: HashMap<&'t str, u32>,
     /// Maps each tag, as it is spelled in the source, to its number. Handles and `%` escapes in the
-    /// spelling are not resolved. The number of `!` is 0.
+    /// spelling are not resolved. The tag `!` has the number 0.
     written_tags: HashMap<&'t str, u32>,
     /// The spelling and the number of a tag that was looked up recently. It is often needed again,
     /// because consecutive nodes tend to have the same tag.
@@ -158,8 +158,7 @@ impl Builder<'_, '_> {
                 Event::DocumentEnd { is_explicit: true } if !self.options.is_whole_text => break,
                 Event::DocumentStart { offset, .. } if !self.document.records.is_empty() => {
                     return Err(self.error_at(
-                        "a second document begins here, but a tree is a single document, which \
-                         ends with `...`",
+                        "a second document begins here, but a tree must be a single document",
                         offset,
                     ));
                 }
@@ -202,8 +201,9 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Ensures that an empty document has an empty mapping as its root. Adds a root if there is
-    /// none, and converts a root that is an empty plain scalar, unless its tag is one of YAML's own.
+    /// Ensures that an empty document has an empty mapping as its root. If there is no root, adds
+    /// one. If the root is an empty plain scalar, converts it to a mapping, unless its tag is one of
+    /// YAML's own.
     fn finish_root(&mut self) -> Result<()> {
         if self.document.records.is_empty() {
             let end = scan::offset(self.text.len());
@@ -281,8 +281,8 @@ impl Builder<'_, '_> {
 
     /// Adds `nodes` to the number of nodes. Fails if the sum exceeds the limit.
     fn count(&mut self, nodes: u64) -> Result<()> {
-        // The list of children can have twice as many entries as there are nodes, and its length
-        // must fit into 32 bits. One bit of an id distinguishes elements from records.
+        // With at most 2³⁰ nodes, an id has a spare bit to distinguish elements from records, and
+        // the length of the list of children, which can be twice as long, fits into 32 bits.
         let limit = self.options.limits.max_items.min(1 << 30);
         self.nodes += nodes;
         if self.nodes > limit {
@@ -422,8 +422,8 @@ impl Builder<'_, '_> {
         self.own = own;
     }
 
-    /// Returns the index of an earlier entry with the same key. If there is none, adds the key to
-    /// `index_of_keys` if possible, and returns `None`.
+    /// Returns the index of an earlier entry with the same key, or `None` if there is none. A new key
+    /// is added to `index_of_keys`, if there is an index and the key is not a collection.
     fn find_duplicate(
         &self,
         key: u32,

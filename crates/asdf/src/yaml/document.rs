@@ -58,14 +58,14 @@ pub struct ParseOptions {
     pub limits: Limits,
     /// Rules that determine the types of plain scalars without a tag.
     pub scalars: ScalarRules,
-    /// True if the text after `...` may only contain white space and comments. Otherwise, it is not
-    /// read.
+    /// True if the text after `...` may only contain white space and comments. If false, the text
+    /// after `...` is not read.
     pub(crate) is_whole_text: bool,
 }
 
 impl ParseOptions {
     binio::setters! {
-        /// Sets the limits on the depth and the number of nodes.
+        /// Sets the limits on the depth and on the numbers of nodes and merged entries.
         limits: Limits;
         /// Sets the rules that determine the types of plain scalars without a tag.
         scalars: ScalarRules;
@@ -124,8 +124,8 @@ pub struct Document {
     pub(super) records: Vec<Record>,
     /// The text of the tree.
     pub(super) written: Box<str>,
-    /// The text of scalars whose text is not a range of the source. Spans refer to this string by
-    /// offsets that continue after the end of `written`.
+    /// The text of the scalars that differ from their source, for example because of escapes or
+    /// folded lines. In a span, offsets at or beyond the end of `written` refer to this string.
     pub(super) changed: String,
     pub(super) children: Vec<u32>,
     /// The offsets at which the elements of number lists begin in the text.
@@ -257,7 +257,8 @@ pub(super) enum Class {
 pub(super) struct Record {
     pub(super) class: Class,
     pub(super) style: NodeStyle,
-    /// True if a tag determines the type, in which case the text might not fit the type.
+    /// True if a tag determines the type of a scalar. The text of such a scalar might not fit the
+    /// type.
     pub(super) by_tag: bool,
     /// Index into the tags, counted from 1; 0 for no tag.
     pub(super) tag: u32,
@@ -265,7 +266,8 @@ pub(super) struct Record {
     /// of its first child; for a list of numbers, the index of its first element. For an alias, the
     /// id of its target.
     pub(super) data: u32,
-    /// The length of a scalar's text in bytes, or the number of children or elements.
+    /// For a scalar, the length of its text in bytes; for a collection, the number of its children;
+    /// for a list of numbers, the number of its elements.
     pub(super) len: u32,
     /// Offset in the tree's text at which the node begins, including its anchor and tag.
     pub(super) start: u32,
@@ -302,9 +304,11 @@ impl Document {
     ///
     /// Fails with [`ErrorKind::Yaml`] at the first violation of YAML 1.1, or if a second document
     /// begins before `...`. Fails with [`ErrorKind::Limit`] if the text is longer than about 1.7 GB,
-    /// if the tree exceeds the [limits](ParseOptions::limits) on depth or on nodes and merged
-    /// entries, if it has more than 2³⁰ nodes, or if its distinct tags exceed 64 MiB. Text that does
-    /// not fit its tag is accepted; in that case, [`YamlNode::value`] fails.
+    /// if the tree exceeds one of the [limits](ParseOptions::limits) or has more than 2³⁰ nodes, or
+    /// if its distinct tags exceed 64 MiB.
+    ///
+    /// A scalar whose text does not fit its tag is not an error here, but [`YamlNode::value`] fails
+    /// for it.
     ///
     /// [`ErrorKind::Yaml`]: crate::ErrorKind::Yaml
     /// [`ErrorKind::Limit`]: crate::ErrorKind::Limit
@@ -399,7 +403,7 @@ impl Document {
         }
     }
 
-    /// Creates a record for an element of a number list.
+    /// Creates the record for an element of a number list. Records of elements are not stored.
     fn element(&self, element: usize) -> Record {
         let start = self.elements.get(element).copied().unwrap_or(0);
         let number = number_end(self.written.as_bytes(), start as usize);
@@ -487,8 +491,8 @@ impl Document {
         self.options.position(line, column, offset)
     }
 
-    /// Returns the offset of the first character in the text of a block scalar that is not a space or a
-    /// line break, or the offset of the scalar itself if there is no such character.
+    /// Returns the offset of the first character of a block scalar's text that is neither a space
+    /// nor a line break. If there is no such character, returns the offset of the scalar itself.
     fn block_text_start(&self, record: Record) -> usize {
         let (start, end) = (record.content as usize, record.end as usize);
         let written = self.written.get(start..end).unwrap_or_default();

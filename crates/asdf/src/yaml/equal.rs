@@ -21,8 +21,8 @@ const KIND_TAGS: [&str; 9] =
 ///   by their kind and their [JSON form](YamlNode::to_key), so the spelling of integers, booleans and
 ///   nulls does not matter. Keys that are collections are matched in the order in which they are
 ///   written.
-/// - Numbers other than keys are equal by value, but an integer never equals a float. NaN equals NaN,
-///   so that every node equals itself; the sign of a zero is ignored.
+/// - Numbers that are not keys are compared by value, but an integer never equals a float. NaN equals
+///   NaN, so that every node equals itself. The sign of a zero is ignored.
 /// - A tag that merely states the kind, such as `!!str` or `!!map`, is ignored.
 /// - Scalars that do not fit their tag are equal if they have the same text.
 /// - Aliases are followed, so an alias equals a copy of its target. Nodes that contain themselves
@@ -92,8 +92,8 @@ fn same_scalar(a: YamlNode<'_>, b: YamlNode<'_>) -> bool {
     }
 }
 
-/// Matches the entries of two mappings by their keys, and appends the keys and values that remain
-/// to be compared to `pairs`. Returns `false` if a key has no counterpart.
+/// Matches the entries of two mappings by their keys. Adds the matched keys and values to `pairs` for
+/// later comparison. Returns `false` if a key has no counterpart.
 fn match_entries<'a>(
     a: YamlNode<'a>,
     b: YamlNode<'a>,

@@ -135,8 +135,8 @@ pub(super) fn from_decimal(negative: bool, digits: &str) -> Integer<'_> {
     }
 }
 
-/// Computes an integer with Horner's method. Each step consists of a multiplier and an addend: it
-/// multiplies the value by the multiplier, and then adds the addend.
+/// Computes an integer with Horner's method, starting from 0. Each step multiplies the value by the
+/// first number of a pair, and then adds the second.
 ///
 /// Returns `None` if the number has more than [`MAX_CONVERTED_DIGITS`] decimal digits.
 pub(super) fn from_steps(

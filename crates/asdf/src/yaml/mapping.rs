@@ -125,10 +125,10 @@ impl Document {
         MergeOrder { document: self, seen: HashSet::new(), stack: vec![mapping], steps: 1 }
     }
 
-    /// Checks that merging all mappings of the document once stays within the limits. The total
-    /// must be limited here, because merged entries are not stored, and each request repeats the
-    /// merge. For example, in a chain of ten thousand mappings, each of which merges the previous
-    /// one, merging produces tens of millions of entries.
+    /// Checks that merging all mappings of the document once stays within the limits. Merged entries
+    /// are not stored, so each request for them repeats the merge. For example, merging a chain of
+    /// ten thousand mappings, each of which merges the previous one, produces tens of millions of
+    /// entries.
     pub(super) fn check_merges(&self, limits: &Limits) -> Result<()> {
         let limit = limits.max_items;
         let mut spent = 0;
@@ -207,8 +207,8 @@ impl Document {
 struct MergeOrder<'a> {
     document: &'a Document,
     seen: HashSet<u32>,
-    /// The mappings and sequences of mappings that remain to be visited. The last of them is
-    /// visited next.
+    /// The mappings and sequences of mappings that remain to be visited. The last entry is visited
+    /// next.
     stack: Vec<u32>,
     /// Number of nodes pushed onto the stack so far.
     steps: u64,

@@ -68,8 +68,7 @@ impl<'a> Numbers<'a> {
         let end = self.list.document.record(self.list.id).end;
         let ends = self.elements.iter().skip(1).copied().chain([end]);
         self.elements.iter().zip(ends).map(move |(&start, end)| {
-            // Numbers are separated by a comma, white space and line breaks, and the last number is
-            // followed by a bracket.
+            // Remove the comma or bracket after the number, and any white space and line breaks.
             let text = self.text.as_bytes().get(start as usize..end as usize).unwrap_or_default();
             let is_number =
                 |&byte: &u8| !matches!(byte, b' ' | b',' | b'\n' | b'\r' | b'\t' | b']');
@@ -127,9 +126,9 @@ impl<'a> YamlNode<'a> {
         self.document
     }
 
-    /// Returns the position at which the content of the node begins: after the anchor and the tag, at the quote
-    /// of a quoted scalar, at the first nonblank character in the text of a block scalar, or at the first key of
-    /// a block mapping.
+    /// Returns the position at which the content of the node begins, after any anchor and tag. A quoted scalar
+    /// begins at its quote, a block scalar at the first nonblank character of its text, and a block mapping at
+    /// its first key.
     ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};
@@ -226,7 +225,8 @@ impl<'a> YamlNode<'a> {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the text or the type of collection does not
-    /// fit the tag, or if the text is an integer in a base other than ten with more than 4,300 decimal digits.
+    /// fit the tag. Also fails for an integer that is not written in base ten and has more than 4,300 decimal
+    /// digits.
     pub fn value(self) -> Result<Content<'a>> {
         let text = self.document.scalar_text(self.id);
         let rules = self.document.options.scalars;
@@ -335,8 +335,8 @@ impl<'a> YamlNode<'a> {
         self.len() == 0
     }
 
-    /// Returns the value for a key of a mapping, with merge keys applied, or `None` if there is no such
-    /// key. Keys that are not strings are identified by their JSON form: `7`, `true`, `null`.
+    /// Returns the value of a key in a mapping or in the mappings merged into it. Returns `None` if there is
+    /// no such key. Keys that are not strings are identified by their JSON form: `7`, `true`, `null`.
     ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};
@@ -486,9 +486,9 @@ impl<'a> YamlNode<'a> {
         self.mention_pairs(self.document.all_entries(self.id))
     }
 
-    /// Returns the node as a JSON object key, which is also its (unescaped) form in pointers. Integers,
-    /// booleans and null have a uniform spelling, such as `7`, `true` and `null`; other scalars are returned
-    /// as their text.
+    /// Returns the node as a JSON object key. Pointers contain the same string, but escaped. Integers, booleans
+    /// and null have a uniform spelling, such as `7`, `true` and `null`; other scalars are returned as their
+    /// text.
     ///
     /// # Errors
     ///
@@ -500,8 +500,8 @@ impl<'a> YamlNode<'a> {
     }
 
     /// Returns the JSON Pointer to the definition of the node. A key has the same pointer as its value. Returns
-    /// `None` if the path to the node contains a key that is a collection, and for pointers longer than 1 KiB,
-    /// which would not help in a message.
+    /// `None` if the path to the node contains a key that is a collection, or if the pointer is longer than
+    /// 1 KiB, because it would not help in a message.
     pub fn to_pointer(self) -> Option<String> {
         self.document.pointer_of(self.id)
     }

@@ -78,8 +78,8 @@ pub(crate) fn integer(text: &str, rules: ScalarRules) -> Option<Integer<'_>> {
     }
 }
 
-/// Parses an integer of up to nine decimal digits, which has the same meaning under all rules. Most
-/// integers are that short.
+/// Parses an unsigned integer of up to nine decimal digits without leading zeros. Such an integer has
+/// the same meaning under all rules, and most integers are that short.
 fn short_decimal(text: &str) -> Option<u32> {
     let digits = text.as_bytes();
     let is_one = digits.len() <= 9 && (digits.len() == 1 || digits.first() != Some(&b'0'));
@@ -97,9 +97,9 @@ pub(super) fn float(text: &str, rules: ScalarRules) -> Option<f64> {
     special_float(text).or_else(|| float_of_digits(text))
 }
 
-/// Parses text that is tagged as a float. Unlike [`float`], accepts decimal integers, base-60
-/// integers, a sign before a leading point, exponents without a sign or after a number without a
-/// point, and `inf`, `infinity` and `nan` in any case and without the dot.
+/// Parses text that is tagged as a float. Unlike [`float`], also accepts decimal and base-60 integers,
+/// a sign before a leading point, and exponents without a sign or after a number without a point.
+/// Infinity and NaN may be written in any case and without the dot.
 pub(super) fn lenient_float(text: &str) -> Option<f64> {
     let bare = unsigned(text);
     let is_word = |word: &str| bare.eq_ignore_ascii_case(word);
@@ -181,9 +181,9 @@ fn is_digit_or_underscore(byte: u8) -> bool {
     byte.is_ascii_digit() || byte == b'_'
 }
 
-/// Returns the form of an integer, given the text after its prefix: [`Form::Int`], or
-/// [`Form::NoDigits`] if it consists of underscores only. Underscores are allowed anywhere. Returns
-/// `None` if `digits` is empty or contains any other character that is not a digit of the base.
+/// Returns the form of an integer, given the digits after its prefix: [`Form::Int`], or
+/// [`Form::NoDigits`] if there are only underscores. Returns `None` if `digits` is empty or contains a
+/// character that is neither a digit of the base nor an underscore.
 fn of_base(digits: &str, is_digit: fn(u8) -> bool) -> Option<Form> {
     if digits.is_empty() || !digits.bytes().all(|b| is_digit(b) || b == b'_') {
         return None;

@@ -14,7 +14,7 @@ const OMAP: &str = "tag:yaml.org,2002:omap";
 
 impl<'a> YamlNode<'a> {
     /// Returns `true` if the node is an ordered mapping: a sequence with the tag `!!omap` whose items are
-    /// mappings with one entry each, and no merge key.
+    /// mappings with one entry each. The key `<<` is not allowed.
     pub fn is_ordered_mapping(self) -> bool {
         let is_entry = |item: YamlNode<'_>| {
             let mut entries = item.raw_entries();
@@ -24,8 +24,8 @@ impl<'a> YamlNode<'a> {
         self.tag() == Some(OMAP) && self.kind() == NodeKind::Sequence && self.items().all(is_entry)
     }
 
-    /// Iterates over the keys and values of a mapping, with merge keys applied, or of an ordered mapping. Other
-    /// nodes have no members.
+    /// Iterates over the keys and values of a mapping or an ordered mapping. In a mapping, merge keys are
+    /// applied. Other nodes have no members.
     pub fn members(self) -> impl Iterator<Item = (YamlNode<'a>, YamlNode<'a>)> {
         let items = Some(self).filter(|node| node.is_ordered_mapping());
         let items = items.into_iter().flat_map(YamlNode::items);

@@ -24,8 +24,7 @@ pub(super) enum Event {
     StreamEnd,
     /// An alias such as `*name`.
     Alias(Span),
-    /// A scalar and the span of its text. If the text is not a range of the source, the span is
-    /// beyond the end of the tree's text.
+    /// A scalar and the span of its text; see [`text_of`].
     Scalar {
         node: NodePlace,
         style: NodeStyle,
@@ -130,8 +129,8 @@ impl<'t> Parser<'t> {
         &self.directives
     }
 
-    /// Returns the text of scalars whose text is not a range of the source, and the offset in the
-    /// text of each element of the number lists.
+    /// Returns the text of the scalars that differ from their source, and the offsets at which the
+    /// elements of number lists begin in the source.
     pub(super) fn into_parts(self) -> (String, Vec<u32>) {
         (self.scanner.changed, self.scanner.elements)
     }

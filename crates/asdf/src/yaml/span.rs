@@ -59,8 +59,8 @@ impl<'a> YamlNode<'a> {
         self.document().in_file(record.content as usize, record.end as usize)
     }
 
-    /// Returns the byte range in the file of the key whose value is this node. If the node has
-    /// aliases, the key is the one at its definition. Returns `None` for items, keys and the root.
+    /// Returns the byte range of the key whose value is this node. If the node has aliases, returns
+    /// the range of the key at its definition. Returns `None` for items, keys and the root.
     pub fn key_span(self) -> Option<Range<u64>> {
         self.mention().key_span()
     }
@@ -77,8 +77,8 @@ impl<'a> YamlNode<'a> {
         self.document().property_span(self.id().0, '!')
     }
 
-    /// Returns the byte range in the file of each alias of the node, including the `*`, in document order.
-    /// Scans all nodes of the document.
+    /// Returns the byte ranges of the node's aliases in the file, including the `*`, in document order. Scans
+    /// all nodes of the document.
     pub fn alias_spans(self) -> Vec<Range<u64>> {
         let document = self.document();
         let records = document.records.iter();
@@ -166,8 +166,8 @@ impl Document {
         Some((parent, self.written_children(parent).place_of(id)?))
     }
 
-    /// Returns the byte range in the file of a node's anchor, if `indicator` is `&`, or of its tag,
-    /// if it is `!`.
+    /// Returns the byte range of a node's anchor in the file if `indicator` is `&`, or of the node's
+    /// tag if `indicator` is `!`.
     fn property_span(&self, id: u32, indicator: char) -> Option<Range<u64>> {
         let record = self.record(id);
         let (mut at, end) = (record.start as usize, record.content as usize);
@@ -196,9 +196,8 @@ impl Document {
         Some(NodeComment { text, span: self.in_file(start, end) })
     }
 
-    /// Returns the offset at which the gap before a node begins. The gap extends to the start of the
-    /// node, from the end of the previous node, from the bracket that opens the collection, or from
-    /// the start of the text.
+    /// Returns the offset at which the gap before a node begins: the end of the previous node, the
+    /// offset after the bracket that opens the collection, or the start of the text.
     fn gap_start(&self, id: u32) -> usize {
         let mut id = id;
         loop {

@@ -35,8 +35,8 @@ impl<'a> Token<'a> {
 }
 
 impl<'a> YamlNode<'a> {
-    /// Iterates over the items of a sequence, or over the values of a mapping with merge keys
-    /// applied, each with its token. A scalar has no children.
+    /// Iterates over the items of a sequence or the values of a mapping, each with its token. Merge
+    /// keys are applied. A scalar has no children.
     pub(crate) fn children(self) -> impl Iterator<Item = (Token<'a>, YamlNode<'a>)> {
         let items = self.items().enumerate().map(|(index, item)| (Token::Index(index), item));
         // Collecting merged entries takes memory, so do it only when the first entry is requested.
@@ -48,11 +48,11 @@ impl<'a> YamlNode<'a> {
 /// The order in which a walk visits the open collections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Breadth-first: visits the collection that was opened first, so that nodes near the root come
-    /// first.
+    /// Breadth-first: continues with the open collection that was opened first, so that nodes near
+    /// the root come first.
     Levels,
-    /// Depth-first: visits the collection that was opened last, so that the descendants of a child
-    /// come before its siblings.
+    /// Depth-first: continues with the collection that was opened last, so that the descendants of a
+    /// child come before its siblings.
     Depth,
 }
 
@@ -72,15 +72,15 @@ pub(crate) struct Walk<'a, K, C, T> {
     order: Order,
     seen: HashSet<K>,
     open: VecDeque<Open<C, T>>,
-    /// The step that leads to each opened collection, as the number of the previous step on the
-    /// path and the token that follows it.
+    /// For each opened collection, the last step of the path to the collection: the number of the
+    /// previous step, and the token.
     steps: Vec<(usize, Token<'a>)>,
     /// The step to the child that was returned last; `None` before the first child.
     last: Option<(usize, Token<'a>)>,
 }
 
 struct Open<C, T> {
-    /// Number of the step that leads to the collection, counted from 1; 0 for the root.
+    /// Number of the last step of the path to the collection, counted from 1; 0 for the root.
     step: usize,
     children: C,
     data: T,

@@ -128,7 +128,7 @@ fn from_brackets(text: &str, slot: &WrittenChild<'_>) -> Option<Range<usize>> {
     if byte(text, comma) == Some(b',') && !between.contains('#') {
         return Some(before.span.end..end);
     }
-    // Keep the comma and the comments after it, because a trailing comma is allowed.
+    // Keep the comma and the comments of the previous child. A trailing comma is allowed.
     let start = text.get(..above.unwrap_or(slot.start))?.trim_end_matches([' ', '\t']).len();
     Some(start..end)
 }

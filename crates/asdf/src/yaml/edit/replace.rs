@@ -4,8 +4,9 @@ use super::place::{WrittenChild, comment_after, is_break, line_end, rest};
 use super::splices::Splices;
 use crate::yaml::NodeStyle;
 
-/// Returns the replacement of a value with new text, which must begin with the space or line break
-/// that follows the indicator. The comment [after](crate::yaml::Comments::after) the value is kept.
+/// Returns the replacements that set a value to the text `new`, which must begin with the space or
+/// line break that follows the indicator. The comment [after](crate::yaml::Comments::after) the value
+/// is kept.
 pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
     let span = slot.span.clone();
     let gap = text.get(slot.after..span.start).unwrap_or_default();
@@ -16,9 +17,9 @@ pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
     let was_block = slot.is_block();
     let is_lines = is_block_text(new) && !slot.around.in_flow;
     if !was_block && !is_lines && !gap.contains(is_break) {
-        // `new` begins with a space. Keep the space only if the old value was empty. Otherwise there
-        // already is a space before the value, or it follows a quoted key, whose colon needs no
-        // space.
+        // `new` begins with a space. Keep the space only if the old value was empty. Otherwise,
+        // there already is a space before the value, or the value follows a quoted key, whose colon
+        // needs no space.
         let needs_blank = span.is_empty() && gap.is_empty();
         let new = if needs_blank { new } else { new.trim_start_matches(' ') };
         return Splices::one(span, new);

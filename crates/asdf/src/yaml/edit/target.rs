@@ -16,7 +16,7 @@ pub(crate) struct Target<'a> {
 }
 
 pub(crate) enum Place {
-    /// The indices of all entries with the key. If the key is repeated, the last of them determines
+    /// The indices of all entries with the key. If the key is repeated, the last entry determines
     /// the value.
     Entries(Vec<usize>),
     /// An item of a sequence.
@@ -115,7 +115,7 @@ impl<'a> Target<'a> {
             .raw_entries()
             .position(|(name, value)| key == "<<" && is_merge_key(name) && value.id() == found.id())
         {
-            // The value of this `<<` is not a mapping, so `<<` is an ordinary key.
+            // The value of this `<<` cannot be merged, so `<<` is an ordinary key.
             return Ok(Self { place: Place::Entries(vec![at]), ..target });
         }
         let from = found.to_pointer().unwrap_or_else(|| format!("the key `{key}`"));

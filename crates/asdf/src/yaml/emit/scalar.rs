@@ -148,8 +148,8 @@ fn resolves(text: &str) -> bool {
     rules.into_iter().any(|rules| resolve(text, rules) != (NodeKind::String, None))
 }
 
-/// Formats a float for YAML 1.1: the shortest text that reads back as the same number, with a
-/// decimal point, and with a sign before the exponent if there is one.
+/// Formats a float for YAML 1.1 as the shortest text that reads back as the same number and has a
+/// decimal point. If there is an exponent, it has a sign.
 pub(crate) fn float_text(value: f64) -> String {
     if value.is_nan() {
         return ".nan".to_owned();

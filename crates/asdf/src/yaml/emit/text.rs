@@ -1,4 +1,4 @@
-//! Writing scalars in their style, broken into lines.
+//! Writing scalars in a given style, and breaking them into lines.
 
 use std::fmt::Write as _;
 

@@ -121,8 +121,8 @@ impl Scanner<'_> {
     }
 
     /// Skips empty lines and the indentation of the next line. If `indent` is 0, sets it to the
-    /// largest indentation of these lines, but at least to the smallest one that is valid in the
-    /// innermost block collection. Returns the offset of the last line break, if there was one.
+    /// largest indentation of these lines, or to the minimum for the innermost block collection if
+    /// that is larger. Returns the offset of the last line break, if there was one.
     fn block_breaks(&mut self, indent: &mut usize) -> Result<Option<usize>, Fault> {
         let (mut widest, mut last_break) = (0, None);
         loop {

@@ -61,7 +61,7 @@ pub(super) fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// A violation of YAML, with its offset.
+/// A violation of YAML 1.1, with its offset.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) offset: usize,
@@ -124,7 +124,8 @@ struct SimpleKey {
 
 pub(super) struct Scanner<'t> {
     cursor: Cursor<'t>,
-    /// The text of scalars whose text is not a range of the source.
+    /// The text of the scalars that differ from their source, for example because of escapes or
+    /// folded lines.
     pub(super) changed: String,
     /// The offsets at which the elements of number lists begin in the text.
     pub(super) elements: Vec<u32>,
@@ -499,7 +500,7 @@ impl<'t> Scanner<'t> {
             b'?' | b':' | b',' | b']' | b'}' | b'%' | b'@' | b'`'
         );
         if end == start + 1 || !(ends_name || self.cursor.is_space(end)) {
-            return fault(end, "expected letters, digits, `-` or `_` as the name of an anchor");
+            return fault(end, "expected an anchor name of letters, digits, `-` or `_`");
         }
         self.cursor.at = end;
         self.push(kind, start, end);

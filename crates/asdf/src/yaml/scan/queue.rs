@@ -8,7 +8,7 @@ const KEPT: usize = 32;
 /// A short queue of tokens into which tokens can be inserted at any index.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// The queued tokens, after consumed tokens that are still in memory.
+    /// Consumed tokens that are still in memory, followed by the queued tokens.
     tokens: Vec<Token>,
     /// Number of tokens at the start of the list that have already been removed from the queue.
     taken: usize,
