@@ -1,13 +1,13 @@
 //! `blsc`: Blosc-1 buffers, in one of two framings.
 //!
-//! A single buffer, as written by asdf-compression. It begins with its version, 2:
+//! A single buffer, as written by asdf-compression. It begins with the format version, 2:
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | ctbytes | the buffer |
 //!
-//! Chunks, usually of 4 MiB of data, as written by the Abacus simulations. Since a length that begins with
-//! the byte 2 would be at least 32 MiB, the first byte distinguishes the two framings.
+//! Chunks, usually of 4 MiB of data, as written by the Abacus simulations. The first byte distinguishes the
+//! two framings: a length that begins with the byte 2 would be at least 32 MiB.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -90,7 +90,7 @@ impl Chunked for Blosc {
         decoded.map_err(corrupt)
     }
 
-    /// Decodes only the blocks that overlap `part`.
+    /// Decodes only the Blosc blocks that overlap `part`.
     fn decode_part(
         &self,
         buffer: &[u8],
@@ -117,7 +117,7 @@ fn corrupt(error: binio::Error) -> Failure {
     }
 }
 
-/// Writes a single buffer, for which all data must be in memory.
+/// Writes a single buffer. This loads all data into memory.
 pub(super) fn encode(
     source: &mut dyn Source,
     Parameters { level, itemsize }: Parameters,

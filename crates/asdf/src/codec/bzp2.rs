@@ -149,7 +149,7 @@ pub(super) fn bits(bytes: &[u8], start: usize, count: usize) -> u64 {
 /// A bit stream that is being written.
 pub(super) struct Bits {
     out: Vec<u8>,
-    /// Bits that do not yet fill a byte, aligned to the lowest bit.
+    /// The last bits, which do not fill a byte yet. They are stored in the low bits of this field.
     partial: u8,
     live: u32,
 }
@@ -166,7 +166,7 @@ impl Bits {
         self.out.extend(bytes);
     }
 
-    /// Appends the end of the stream.
+    /// Appends the end mark and the combined CRC of all blocks.
     pub(super) fn push_end(&mut self, combined: u32) {
         let mut end = END.to_be_bytes()[2..].to_vec();
         end.extend(combined.to_be_bytes());

@@ -26,12 +26,13 @@ use super::Failure;
 use super::bzp2::{BLOCK, Bits, END, bits, low_byte};
 use super::stream::{FillOutcome, Input, SliceStream, Stream, StreamState};
 
-/// Streams with fewer stored bytes are decoded by a single decoder. They usually have only a few blocks.
+/// Minimum stored size in bytes of streams that are decoded in parallel. Smaller streams usually have only
+/// a few blocks.
 pub(super) const MIN_STORED: u64 = if cfg!(test) { 1 } else { 256 << 10 };
-/// Maximum stored size of a block in bytes. Even incompressible data is smaller.
+/// Maximum stored size of a block in bytes. Even a block of incompressible data is smaller.
 const MAX_STORED: usize = 2 << 20;
-/// Number of data bytes of a block after which its buffer does not grow any more. Longer blocks, which contain
-/// long runs of the same byte, are left to the single decoder, which needs little memory.
+/// Maximum size in bytes at which the buffer for a block's data may still be enlarged. A block with more data
+/// contains long runs of the same byte, and is left to the single decoder, which needs little memory.
 const MAX_DATA: usize = 4 << 20;
 /// Number of bytes to search at a time.
 const PIECE: usize = if cfg!(test) { 100 } else { 1 << 20 };
@@ -62,7 +63,7 @@ pub(super) struct BlockStream<'a> {
 /// The beginning of a block, or the end of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
-    /// Position in bits.
+    /// Offset of the mark in the stored bytes, in bits.
     at: usize,
     is_end: bool,
 }
@@ -92,8 +93,8 @@ impl<'a> BlockStream<'a> {
         }
     }
 
-    /// Decodes at least one more block, unless the stream is irregular: about as many blocks as fit into
-    /// `wanted` bytes, but no more than keep all threads busy.
+    /// Decodes about as many blocks as fit into `wanted` bytes, but at least one block, and at most two blocks
+    /// per thread. Sets the state to [`State::Irregular`] if the stream is irregular.
     fn decode_next(&mut self, wanted: usize) -> Result<(), Failure> {
         let fitting = wanted / (100_000 * usize::from(self.level));
         let count = fitting.clamp(1, 2 * rayon::current_num_threads());
@@ -174,7 +175,8 @@ impl<'a> BlockStream<'a> {
         Ok(bits(&self.stored, at + 48, 32) == u64::from(self.combined))
     }
 
-    /// Starts a single decoder after the data that has been returned.
+    /// Starts a single decoder at the beginning of the stream, and skips the data that has already been
+    /// returned.
     fn start_again(&mut self) -> Result<SliceStream<'a, Decompress>, Failure> {
         let mut stream = SliceStream::new(Decompress::new(false), self.beginning.clone());
         let mut buffer = vec![0; 64 << 10];
@@ -226,11 +228,12 @@ impl Stream for BlockStream<'_> {
 const HEADER_LEN: usize = 4;
 /// Length in bits of the mark that ends a stream, together with the combined CRC after it.
 const END_LEN: usize = 48 + 32;
-/// Number of bytes that contain a 48-bit number, whichever bit of the first byte it begins at.
+/// Maximum number of bytes that a 48-bit number spans. It can begin at any bit of the first byte.
 const WINDOW: usize = 7;
 
-/// For each value of the second byte of a number, the bits of the first byte at which the number may begin. The
-/// low byte is for the start of a block, and the high byte for the end of a stream.
+/// Finds marks by their second byte. The entry for a byte is the set of the bits at which a mark may begin in
+/// the byte before it. The low byte of an entry is for the start of a block, and the high byte for the end of a
+/// stream.
 const SECOND_BYTES: [u16; 256] = {
     let mut table = [0; 256];
     let mut shift = 0;
@@ -261,7 +264,7 @@ fn marks(stored: &[u8], from: usize) -> Vec<Mark> {
             }
         }
     }
-    // Sort the marks, because those within a byte are found by kind, not by position.
+    // Sort the marks, because marks that begin in the same byte are found in order of their kind.
     found.sort_unstable_by_key(|mark| mark.at);
     found
 }
@@ -269,8 +272,8 @@ fn marks(stored: &[u8], from: usize) -> Vec<Mark> {
 /// Decodes a block, given its range in bits, and returns its data and its CRC. Returns `None` if the block is
 /// damaged, has too much data, or does not end exactly at the end of the range.
 ///
-/// If the block ends earlier, some bytes are not decoded. It cannot end later, inside the appended end mark,
-/// because `END` does not equal itself shifted by less than a byte (tested below).
+/// If the block ends before the end of the range, some bytes are not decoded. It cannot end later, inside the
+/// appended end mark, because `END` does not equal itself shifted by less than a byte (tested below).
 fn decode_block(stored: &[u8], block: Range<usize>, level: u8) -> Option<(Vec<u8>, u32)> {
     let crc = u32::try_from(bits(stored, block.start + 48, 32)).ok()?;
     let stream = stream_of(stored, block, level, crc)?;
@@ -311,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_number_equals_itself_shifted_by_less_than_a_byte() {
+    fn neither_mark_equals_itself_shifted_by_less_than_a_byte() {
         for shift in 1..8 {
             let overlap = (1 << (48 - shift)) - 1;
             assert_ne!(END & overlap, END >> shift);

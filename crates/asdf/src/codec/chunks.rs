@@ -38,7 +38,8 @@ pub(super) trait Chunked: Send + Sync {
         u64::MAX
     }
 
-    /// Returns `true` if there is only one chunk, so that any bytes after it are not another chunk.
+    /// Returns `true` if the framing allows only one chunk, so that bytes after it are never another
+    /// chunk.
     fn is_single(&self) -> bool {
         false
     }
@@ -71,7 +72,7 @@ pub(super) trait Chunked: Send + Sync {
 /// The lengths in a chunk's header.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Lengths {
-    /// The range of the payload within the chunk, up to the chunk's end.
+    /// The range of the payload within the chunk. It extends to the end of the chunk.
     pub(super) payload: Range<u64>,
     /// Length of the decoded data in bytes.
     pub(super) data_len: u64,
@@ -90,7 +91,7 @@ pub(super) struct ChunkedData<'a, C> {
     trailing: u64,
     /// Index of the next chunk to decode.
     next: usize,
-    /// Data of the last decoded chunk that has not been requested yet.
+    /// The part of the last decoded chunk's data that has not been requested yet.
     spare: Bytes,
 }
 
@@ -271,8 +272,9 @@ impl<C: Chunked> FramedDecoder for ChunkedData<'_, C> {
         Ok(())
     }
 
-    /// Returns the total length of as many whole chunks as fit into one piece, but at least the
-    /// length of one chunk.
+    /// Returns the length of the rest of the last decoded chunk. If there is no rest, returns the
+    /// total length of as many whole chunks as fit into one piece, but at least the length of one
+    /// chunk.
     fn piece_len(&self, about: usize, progress: &Progress<'_>) -> usize {
         if !self.spare.is_empty() {
             return self.spare.len();

@@ -94,8 +94,8 @@ impl fmt::Display for Compression {
     }
 }
 
-/// The error for text that is not a compression, because its name is unknown or its level is
-/// invalid.
+/// The error for text that cannot be parsed as a compression, because the name is unknown or the
+/// level is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseCompressionError(String);

@@ -19,7 +19,7 @@ pub(crate) struct Decoder<'a> {
     progress: Progress<'a>,
 }
 
-/// Stored bytes whose framing allows decoding the data in order.
+/// A decoder for one of the framings, which decodes the data in order.
 pub(super) trait FramedDecoder: Send {
     /// Fills `out` with the next bytes of the data. The caller must not request more bytes than
     /// remain to be decoded.
@@ -41,7 +41,7 @@ pub(super) trait FramedDecoder: Send {
 pub(super) struct Progress<'a> {
     /// The number of bytes that have been decoded or skipped.
     pub(super) decoded: u64,
-    /// The number of bytes to decode, from the beginning of the data.
+    /// The number of bytes to decode, counted from the beginning of the data.
     pub(super) wanted: u64,
     /// Irregularities found so far.
     notes: &'a mut Vec<Irregularity>,
@@ -106,7 +106,8 @@ impl<'a> Decoder<'a> {
     /// does not allocate memory.
     ///
     /// The buffer initially has `plausible` bytes, if that many remain to be decoded, because moving the data
-    /// to a larger buffer would lose its large pages. Memory pages are not used until they are written to.
+    /// to a larger buffer would lose its large pages. A page of the buffer takes no memory until it is written
+    /// to.
     pub(super) fn rest(&mut self, plausible: u64) -> Result<Vec<u8>, Failure> {
         let wanted = usize::try_from(self.left()).map_err(|_| out_of_memory(self.left()))?;
         let mut data = zeroed(usize::try_from(plausible).unwrap_or(usize::MAX).min(wanted))?;

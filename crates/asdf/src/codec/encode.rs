@@ -86,7 +86,7 @@ pub(crate) trait Source {
     /// or if `len` is 0.
     fn next(&mut self, len: usize) -> Result<Option<Bytes>>;
 
-    /// Passes the rest of the data to a function in pieces.
+    /// Passes the rest of the data to a function, piece by piece.
     fn pieces(&mut self, take: &mut Sink<'_>) -> Result<()> {
         while let Some(piece) = self.next(PIECE)? {
             take(&piece)?;

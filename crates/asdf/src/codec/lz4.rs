@@ -54,7 +54,7 @@ impl Chunked for Lz4 {
         let (Ok(len), Ok(data_len)) =
             (reader.read::<u32>(Endian::Big), reader.read::<u32>(Endian::Little))
         else {
-            return Err("the LZ4 chunk is too short for its lengths".to_owned());
+            return Err("the LZ4 chunk is too short to contain its length fields".to_owned());
         };
         if len < 4 {
             let len = count(len, "byte");

@@ -146,7 +146,7 @@ static CODECS: &[Codec] = &[
 const FEATURES: [&str; 3] = ["lz4f", "zstd", "blsc"];
 
 impl Codec {
-    /// Finds the codec for a code.
+    /// Finds the codec for a compression code. Fails if this build does not support the code.
     fn find(code: [u8; 4]) -> Result<&'static Self, CodecError> {
         let codec = CODECS.iter().find(|codec| codec.code == code);
         codec.ok_or_else(|| unsupported(code))

@@ -39,9 +39,9 @@ pub(super) trait Stream: Send {
 #[derive(Clone)]
 pub(super) struct Input<'a> {
     stored: &'a dyn ReadAt,
-    /// Offset at which the stream begins.
+    /// Offset in the stored bytes at which the stream begins.
     start: u64,
-    /// Number of bytes that have been decoded.
+    /// Number of stored bytes that have been decoded.
     used: u64,
     /// Bytes that have been read, but not decoded yet.
     piece: Bytes,
@@ -146,8 +146,8 @@ impl<'a> Streams<'a> {
         Ok(filled.len.min(out.len()))
     }
 
-    /// Opens the next stream. Fails if there is none, because the previous stream ended before all
-    /// data was decoded.
+    /// Opens the next stream. If there is none, fails with the error for stored bytes that end before
+    /// all data has been decoded.
     fn open_next(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure> {
         let at = self.end();
         let prefix = prefix(self.stored, at)?;
@@ -224,7 +224,7 @@ impl FramedDecoder for Streams<'_> {
     }
 }
 
-/// Returns the bytes at offset `at` from which the format of a stream can be identified.
+/// Returns the first bytes of the stream at offset `at`, which identify its format.
 fn prefix(stored: &dyn ReadAt, at: u64) -> Result<Bytes, binio::Error> {
     let len = PREFIX.min(stored.len().saturating_sub(at));
     stored.bytes_at(at, usize::try_from(len).unwrap_or(0))
@@ -232,8 +232,8 @@ fn prefix(stored: &dyn ReadAt, at: u64) -> Result<Bytes, binio::Error> {
 
 /// A decoder that processes its input in slices.
 pub(super) trait SliceDecoder: Send {
-    /// Decodes as much as possible. Returns the number of bytes read, the number of bytes written, and either
-    /// whether the stream has ended or an error message.
+    /// Decodes as much as possible. Returns the number of bytes read and the number of bytes written. The third
+    /// value is `true` if the stream has ended, or an error message if decoding fails.
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize, Result<bool, String>);
 }
 

@@ -133,8 +133,8 @@ fn blosc_chunk(data: &[u8]) -> Vec<u8> {
     [&u32::try_from(buffer.len()).unwrap().to_be_bytes()[..], &buffer].concat()
 }
 
-/// Returns `true` if data with this compression code is stored in chunks. Further bytes are then
-/// another chunk, not a second stream.
+/// Returns `true` if data with this compression code is stored in chunks. In chunked data, further
+/// bytes are another chunk, not a second stream.
 fn is_chunked(code: [u8; 4]) -> bool {
     matches!(&code, b"lz4\0" | b"blsc")
 }
@@ -166,7 +166,7 @@ fn a_stream_without_data_and_a_missing_stream_decode_to_no_data() {
 }
 
 #[test]
-fn a_stream_that_ends_before_data_size_is_an_error_for_any_data_size() {
+fn a_stream_with_less_data_than_data_size_is_an_error_even_if_data_size_is_huge() {
     for &(code, encode) in CODECS {
         let stored = encode(&sample(1000));
         for expected in [1001, 1 << 40, 1 << 62] {
@@ -178,7 +178,7 @@ fn a_stream_that_ends_before_data_size_is_an_error_for_any_data_size() {
 }
 
 #[test]
-fn a_stream_that_continues_after_data_size_is_an_error() {
+fn a_stream_with_more_data_than_data_size_is_an_error() {
     for &(code, encode) in CODECS {
         for expected in [0, 1, 999] {
             let error = decode(job(code, expected), &encode(&sample(1000))).unwrap_err();
@@ -351,7 +351,7 @@ mod blsc {
     }
 
     #[test]
-    fn a_second_buffer_after_a_buffer_without_a_length_is_not_decoded() {
+    fn only_the_first_of_two_blosc_buffers_without_length_fields_is_decoded() {
         let stored = [blosc(&steps(1000)), blosc(&steps(10))].concat();
         let (_, notes) = decode(job(*b"blsc", 1000), &stored).unwrap();
         let place = blosc(&steps(1000)).len() as u64;
@@ -506,8 +506,8 @@ proptest::proptest! {
     }
 }
 
-/// Like `decode`, but does not compare errors, because if several chunks are damaged, any of them may be
-/// reported.
+/// Like `decode`, but does not compare errors. If several chunks are damaged, the error may be about any of
+/// them.
 fn decode_lenient(job: DecodeJob, stored: &[u8]) -> Result<(Vec<u8>, Vec<Irregularity>), ()> {
     let mut notes = Vec::new();
     let result = job.decode(&stored, &mut notes).map_err(drop);

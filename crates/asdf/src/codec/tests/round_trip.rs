@@ -21,8 +21,8 @@ fn codecs() -> Vec<Compression> {
     all.into_iter().filter(|compression| Codec::find(compression.code()).is_ok()).collect()
 }
 
-/// Returns every compression that this build supports, with all of its levels, except for zstd, for
-/// which it returns only four of the 22 levels.
+/// Returns every compression that this build supports, with all of its levels. For zstd, only four
+/// of the 22 levels are returned.
 fn compressions() -> Vec<Compression> {
     let zlib = (0..=9).map(Compression::Zlib);
     let bzip2 = (1..=9).map(Compression::Bzip2);
