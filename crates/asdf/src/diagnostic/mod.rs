@@ -42,8 +42,8 @@ binio::codes! {
         MissingYamlDirective = "MissingYamlDirective": Warning;
         /// The tree does not end with a line `...`.
         MissingDocumentEnd = "MissingDocumentEnd": Error;
-        /// The `...` line at the end of the tree ends with a lone carriage return, or is directly
-        /// followed by a block magic, instead of a line feed.
+        /// The `...` line at the end of the tree does not end with LF or CR LF, but with a lone
+        /// carriage return or at a block magic.
         DocumentEndForm = "DocumentEndForm": Warning;
         /// The padding after the tree contains a block magic, but no plausible block begins there.
         FalseMagic = "FalseMagic": Note;
@@ -55,8 +55,7 @@ binio::codes! {
         UsedExceedsAllocated = "UsedExceedsAllocated": Error;
         /// The `data_size` of an uncompressed block differs from its `used_size`.
         DataSizeMismatch = "DataSizeMismatch": Error;
-        /// According to its header, a block does not end where the next block, the index or the end
-        /// of the data was found.
+        /// The index or the next block shows that a block does not end where its header says.
         HeaderContradicted = "HeaderContradicted": Error;
         /// A block that cannot be read, because its header is invalid, it ends past the end of the file, or its
         /// data cannot be decoded.
@@ -76,7 +75,7 @@ binio::codes! {
         IndexUnparsable = "IndexUnparsable": Warning;
         /// The file contains neither a tree nor blocks. This is only reported when a file is checked.
         NoContent = "NoContent": Warning;
-        /// A block that salvaging found by a search, or a truncated block whose remaining bytes it returns.
+        /// A block that was found by a search during salvaging, or the remaining bytes of a truncated block.
         Salvaged = "Salvaged": Error;
         // Decoding
         /// Bytes after the end of the compressed stream.
@@ -103,7 +102,7 @@ binio::codes! {
         RootNotMapping = "RootNotMapping": Warning;
         /// The root of the tree has no `core/asdf` tag.
         RootTag = "RootTag": Warning;
-        /// A known tag in an unknown version. Its content is not interpreted.
+        /// A known tag in an unknown version. The content of the node is not interpreted.
         UnknownTagVersion = "UnknownTagVersion": Warning;
         /// A tag that is newer than the declared version of the standard.
         NewerTag = "NewerTag": Warning;

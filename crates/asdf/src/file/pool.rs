@@ -53,7 +53,7 @@ impl FilePool {
     }
 }
 
-/// A file in a pool. Reading it fails if it was closed in the meantime, and has changed since it
+/// A file in a pool. Once the pool has closed the file, reading it fails if it has changed since it
 /// was added.
 #[derive(Debug)]
 pub(crate) struct PooledFile {

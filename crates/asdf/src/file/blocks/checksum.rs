@@ -88,8 +88,8 @@ impl Block<'_> {
     /// # Errors
     ///
     /// Same as [`data_range`](Self::data_range). Also fails with
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the source cannot be read. A mismatch is not an
-    /// error, but returned as a [verdict](ChecksumVerdict::Mismatch).
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the source cannot be read. A mismatch is returned
+    /// as a [verdict](ChecksumVerdict::Mismatch), not as an error.
     pub fn verify(&self) -> Result<ChecksumVerdict> {
         if !has_checksum(self.header()?) {
             return Ok(ChecksumVerdict::Absent);
@@ -156,9 +156,9 @@ impl Block<'_> {
         Ok(verdict)
     }
 
-    /// Returns `true` if the options require that the checksum is verified before the block is read, and this
-    /// has not been done yet. `whole` means that all of its data will be read. Fails if they require it, but an
-    /// earlier verification found a mismatch.
+    /// Returns `true` if the options require a verification of the checksum before the block is read, and the
+    /// checksum has not been verified yet. `whole` means that all data of the block will be read. Fails if the
+    /// options require a verification, but an earlier one found a mismatch.
     pub(super) fn must_verify(&self, whole: bool) -> Result<bool> {
         let wanted = match self.store.verify() {
             Some(Verify::Never) => false,
@@ -186,8 +186,8 @@ impl Block<'_> {
         if self.must_verify(false)? { self.check_stored(None) } else { Ok(()) }
     }
 
-    /// Returns the range of the stored bytes in the file, so that the caller can read some of them. Verifies
-    /// the checksum first if the options require it.
+    /// Returns the range of the stored bytes in the file, for callers that read only part of them. Verifies the
+    /// checksum first if the options require it.
     pub(crate) fn verified_range(&self) -> Result<Range<u64>> {
         self.verify_on_read()?;
         self.data_range()

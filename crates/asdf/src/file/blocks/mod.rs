@@ -106,11 +106,13 @@ impl<'a> Blocks<'a> {
     /// # Errors
     ///
     /// Same as [`get`](Self::get). Also fails with [`ErrorKind::Block`] of kind
-    /// [`Uncertain`](BlockError::Uncertain) if the number of the block is uncertain. In a file
-    /// opened with [`Strictness::Salvage`](crate::Strictness::Salvage), this is the case if blocks
-    /// may be missing from a gap before the requested block or, for a negative number, after it. A
-    /// negative number is also uncertain if the file seems to contain more blocks than those found
-    /// by following the headers.
+    /// [`Uncertain`](BlockError::Uncertain) if the number of the block is uncertain:
+    ///
+    /// - A negative number is uncertain if the file seems to contain more blocks than those found by
+    ///   following the headers.
+    /// - In a file opened with [`Strictness::Salvage`](crate::Strictness::Salvage), a number that counts
+    ///   from the start is uncertain if blocks may be missing from a gap before the block. A negative
+    ///   number is uncertain if blocks may be missing from a gap after the block.
     pub fn by_source(&self, source: impl Into<BlockRef>) -> Result<Block<'a>> {
         let certain = self.store.certain();
         let (index, is_certain) = match source.into() {
@@ -540,8 +542,8 @@ impl Block<'_> {
     /// # Errors
     ///
     /// Same as [`data_range`](Self::data_range). Also fails with [`ErrorKind::Codec`] if the headers of the
-    /// chunks are invalid, if their lengths do not add up, or if this build does not support the compression,
-    /// and with [`ErrorKind::Io`] if the source cannot be read.
+    /// chunks are invalid, if their lengths do not add up, if the block is both compressed and streamed, or if
+    /// this build does not support the compression, and with [`ErrorKind::Io`] if the source cannot be read.
     pub fn chunks(&self) -> Result<Option<Vec<Chunk>>> {
         let Some(job) = self.job()? else { return Ok(None) };
         let range = self.data_range()?;
@@ -569,8 +571,8 @@ impl Block<'_> {
         Ok(self.store.source().bytes_at(range.start, 1)?[0] != BLOSC_VERSION)
     }
 
-    /// Returns a range of the data. Unlike [`Self::decode_range`], it decodes all data of a single stream, so
-    /// that damage after the range is an error as well, unless the file is being salvaged.
+    /// Returns a range of the data. Unlike [`Self::decode_range`], decodes all data of a block that is not
+    /// chunked, so that damage after the range is an error as well. When salvaging, such damage is ignored.
     pub(crate) fn decode_part(&self, range: Range<u64>) -> Result<Bytes> {
         let len = self.data_len()?;
         match self.job()? {

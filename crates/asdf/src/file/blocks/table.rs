@@ -18,7 +18,7 @@ use crate::file::locate::{
 use crate::layout::BLOCK_MAGIC;
 use crate::layout::index::INDEX_HEADER;
 
-/// Number of bytes after the last block that are searched for nonzero bytes.
+/// Maximum number of bytes after the last block that are searched for nonzero bytes.
 const TRAILING_LOOK: u64 = 1 << 20;
 
 /// Maximum number of index entries that are compared with the file to find out why the index is wrong.

@@ -20,9 +20,11 @@ use super::read_ahead::{MAX_READ_AHEAD, ReadAhead};
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 use crate::layout::index::INDEX_HEADER;
 
-/// The range of sizes in bytes for the first read of the head, and for the first read of the tail.
-/// A local file is read with the minimum, because opening a file of 1 GiB with an index then takes
-/// 0.85 times as long as with the maximum (`cargo xtask bench asdf`, row `open_1gib_index`).
+/// The minimum and the maximum size in bytes of the first read of the head or the tail.
+///
+/// Local files are read with the minimum size. Opening a file of 1 GiB with an index takes 0.85
+/// times as long with the minimum as with the maximum (`cargo xtask bench asdf`, row
+/// `open_1gib_index`).
 const FIRST_STEP: std::ops::RangeInclusive<u64> = 16 << 10..=64 << 10;
 /// Maximum size in bytes of one read of the head.
 const MAX_STEP: u64 = 16 << 20;
@@ -58,8 +60,8 @@ impl CachedSource {
         &self.source
     }
 
-    /// Returns the size in bytes of the first read of the head or the tail. The size increases with
-    /// the time that each read of the source takes.
+    /// Returns the size in bytes of the first read of the head or the tail. The longer a single read
+    /// of the source takes, the larger the size.
     pub(super) fn first_step(&self) -> u64 {
         let about = self.source.gap_worth_reading().saturating_mul(4);
         about.clamp(*FIRST_STEP.start(), *FIRST_STEP.end())

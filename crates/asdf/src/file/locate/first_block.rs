@@ -95,9 +95,9 @@ impl Candidates {
         }
     }
 
-    /// Selects the first block: the magic at `first_listed`, the first offset in the index, if it
-    /// was found; otherwise the plausible block or, if no block is plausible, the first magic.
-    /// Reports all magics before the selected block.
+    /// Selects the first block, and reports all magics before it. If there is a magic at
+    /// `first_listed`, the first offset in the index, selects that magic. Otherwise, selects the
+    /// plausible block or, if no block is plausible, the first magic.
     pub(super) fn choose(
         mut self,
         first_listed: Option<u64>,

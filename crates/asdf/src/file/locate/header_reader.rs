@@ -28,9 +28,9 @@ impl HeaderReader<'_> {
     }
 
     /// Compares the header of an indexed block with `listed`, the next offset in the index. Returns
-    /// the header, corrected if necessary. Returns `None` if the index is wrong, for example
-    /// because there is no magic, or because the block ends at another block, an index or the end
-    /// of the file, but not at `listed`.
+    /// the header, corrected if necessary. Returns `None` if the index is wrong, for example if there
+    /// is no magic, or if the block ends at another block, an index or the end of the file instead
+    /// of at `listed`.
     ///
     /// The header is damaged if a block begins at `listed`, but there is no block, index or end of
     /// the file where the block ends according to its header. A damaged header is reported and
@@ -78,8 +78,8 @@ impl HeaderReader<'_> {
         BlockHeader { flags: header.flags & !FLAG_STREAMED, ..*header }
     }
 
-    /// Reports a header whose sizes do not lead to the block at `next`. Returns the header with the
-    /// allocated size corrected, if the data ends before that block.
+    /// Reports a header whose sizes do not lead to the block at `next`. If the data does not extend
+    /// past `next`, the allocated size in the returned header is corrected.
     fn contradicted(&self, header: &BlockHeader, next: u64) -> HeaderState {
         self.report_contradicted(header, next);
         let fits = header.claimed_range(self.file_len()).end <= next;

@@ -46,8 +46,8 @@ impl Index {
                 let entries = index::parse(&tail[at..], limits.max_items);
                 return Ok(Some(Self { offset: start + at as u64, entries }));
             }
-            // The tail may begin inside an index. Then it contains only offsets, except for part of
-            // the first lines.
+            // The tail may begin inside an index. In that case, it consists of offsets, except for
+            // bytes that may belong to the first lines of the index.
             let numbers = tail.get(INDEX_FIRST_LINES..).unwrap_or_default();
             if start == after || len >= MAX_TAIL || !index::looks_like_index(numbers) {
                 return Ok(None);
@@ -62,9 +62,12 @@ impl Index {
     }
 
     /// Checks the index, with at most one further read if the file is intact. Returns the headers
-    /// of the first and the last block if the first entry is the first block, each entry exceeds
-    /// the previous entry by at least the length of a header, and the last entry is a block that
-    /// ends at the index, or whose allocated space extends past its beginning.
+    /// of the first and the last block, or `None` unless all of the following are true:
+    ///
+    /// - The first entry is the first block.
+    /// - Each entry exceeds the previous entry by at least the length of a header.
+    /// - The last entry is a block that ends at the index. Its allocated space may also extend past the
+    ///   beginning of the index if the block's data does not.
     pub(super) fn check(
         &self,
         first: &FoundBlock,

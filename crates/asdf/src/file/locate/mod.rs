@@ -2,7 +2,8 @@
 //!
 //! 1. The head: first 16 to 64 KiB, then usually twice as much in total each time, until the end of the tree is
 //!    known. If the first block begins further away, the bytes up to it are searched.
-//! 2. The last 16 to 64 KiB, for the block index, and more if they could be the end of a long index.
+//! 2. The last 16 to 64 KiB, which may contain the block index. If they could be the end of a long index, more
+//!    bytes before them are read.
 //! 3. The header of the last block in the index.
 //!
 //! No other bytes of an intact file are read while opening it, however large it is, unless it is opened
@@ -193,7 +194,7 @@ fn known_blocks(
     })
 }
 
-/// Finds the blocks of a damaged file. The index is only used to number the blocks after a gap.
+/// Finds the blocks of a damaged file. The index is only used if blocks seem to be missing or displaced.
 fn salvage(blocks: KnownBlocks, from: u64, reader: HeaderReader<'_>) -> Result<KnownBlocks> {
     let (first, listed, rejected) = match blocks {
         KnownBlocks::Indexed { offsets, first, .. } => {

@@ -7,9 +7,9 @@
 //! else     blocks after the gap get numbers that no array refers to, so no array reads them
 //! ```
 //!
-//! Both reading and repair use [`number`]. Reading numbers the blocks before the tree is parsed, so
-//! it cannot use the arrays, but it accepts an index whose blocks have drifted. Repair starts from
-//! the blocks that reading found, and also uses the sizes that the arrays need.
+//! Both reading and repair use [`number`]. When a file is read, the blocks are numbered before the
+//! tree is parsed, so the arrays cannot be used, but an index whose blocks have drifted is accepted.
+//! Repair starts from the blocks that reading found, and also uses the sizes that the arrays need.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -91,9 +91,9 @@ impl IndexNumbers {
         Some(Self(places.to_vec()))
     }
 
-    /// Prepares numbering by an index. Returns `None` unless the index is in order, at least half of the
-    /// listed offsets are exact, and blocks are missing, either at the beginning or in one of `gaps`. Between two
-    /// exact matches, other entries may be slightly off if there are as many blocks as entries.
+    /// Prepares numbering by an index. Returns `None` if the index is out of order, if less than half of the
+    /// listed offsets are exact, or if no block can be missing at the beginning or in one of `gaps`. Between
+    /// two exact matches, other entries may be slightly off if there are as many blocks as entries.
     pub(crate) fn exact(blocks: &[FoundBlock], gaps: &[usize], listed: &[u64]) -> Option<Self> {
         let first = blocks.first()?.offset;
         let has_space = |&listed: &u64| {
@@ -197,9 +197,9 @@ fn by_index(blocks: Vec<FoundBlock>, IndexNumbers(listed): &IndexNumbers) -> Vec
     numbered
 }
 
-/// Determines how many blocks are missing and the number of the first of them, assuming that they
-/// are all in one gap, or all at the end of a truncated file. Returns `None` if the arrays do not
-/// determine the result.
+/// Returns the number of the first missing block, and how many blocks are missing. Assumes that all
+/// missing blocks were in one gap, or that all were at the end of a truncated file. Returns `None` if
+/// the arrays do not determine the result.
 fn by_arrays(
     blocks: &[FoundBlock],
     gaps: &[usize],
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_is_out_of_order_or_less_than_half_exact_is_not_used() {
+    fn an_index_out_of_order_or_with_less_than_half_exact_offsets_is_not_used() {
         for listed in [&[2000, 1000, 3000][..], &[1000, 1500, 1600, 1700], &[1500], &[]] {
             assert_eq!(by_index(listed), "1000 2000? 3000?", "{listed:?}");
         }

@@ -75,8 +75,8 @@ impl BlockBuilder {
         self
     }
 
-    /// Returns the header and the data, followed by zeros up to the allocated size unless this
-    /// takes 64 KiB or more.
+    /// Returns the header and the data, followed by zeros up to the allocated size. Adds no
+    /// zeros if 64 KiB or more would be needed.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let len = self.data.len() as u64;
         let mut out = BLOCK_MAGIC.to_vec();

@@ -272,8 +272,8 @@ fn a_block_magic_at_the_end_of_the_file_begins_a_truncated_block() {
 
 // The index
 
-/// Opens a file with three blocks whose index has been modified by `change`. Checks that all three blocks are
-/// found, and that only the code `expected` is reported.
+/// Opens a file that contains three blocks, and an index modified by `change`. Checks that all three blocks
+/// are found, and that only the code `expected` is reported.
 fn rejected(change: impl Fn(&mut Vec<usize>), expected: Code) {
     let blocks = [block(b"one").bytes(), block(b"two").bytes(), block(b"three").bytes()];
     let mut offsets = Vec::new();
@@ -393,7 +393,8 @@ fn nonzero_bytes_after_the_last_block_are_reported_with_their_offset() {
 /// The data of the blocks in [`three_blocks`].
 const THREE: [&str; 3] = ["one", "two", "three"];
 
-/// Returns a file of three blocks with checksums and an index, and the offsets of the blocks.
+/// Returns a file that contains an index and three blocks with checksums. Also returns the offsets of
+/// the blocks.
 fn three_blocks() -> (Vec<u8>, Vec<usize>) {
     let mut bytes = [HEAD, TREE].concat();
     let mut offsets = Vec::new();
@@ -427,8 +428,8 @@ fn a_flipped_bit_in_the_flags_or_the_allocated_size_hides_no_indexed_block() {
             }
             let file = open(bytes);
             assert_eq!(contents(&file), THREE, "{context}");
-            // A larger allocated size of the last block is not reported, because the block may
-            // extend past the index.
+            // If the allocated size of the last block is too large, this is not reported, because the
+            // allocated space may extend past the index.
             let is_reported = codes(&file).iter().any(|&code| {
                 [Code::HeaderContradicted, Code::UnknownFlags, Code::UsedExceedsAllocated]
                     .contains(&code)

@@ -32,7 +32,7 @@ pub(super) fn find_end(
                 let end = start + len as u64;
                 if unusual {
                     let message = "the line `...` that ends the tree is followed by a block or a \
-                                   lone carriage return, expected a line ending";
+                                   lone carriage return, expected LF or CR LF";
                     reports.report(Code::DocumentEndForm, end, message);
                 }
                 return Ok(end);
