@@ -20,9 +20,9 @@ use crate::yaml::{Document, ParseOptions};
 
 /// An ASDF file that is open for reading.
 ///
-/// By default, opening a large file reads little more than its beginning, up to the first block, and its end,
-/// and succeeds even if other parts are damaged. If the tree is invalid, [`Asdf::document`] fails; if a block is
-/// damaged, the functions that use it fail. [`Asdf::diagnostics`] lists irregularities.
+/// By default, opening a large file reads little more than the end of the file and the bytes before the first
+/// block. It succeeds even if other parts are damaged. If the tree is invalid, [`Asdf::document`] fails; if a
+/// block is damaged, the functions that use it fail. [`Asdf::diagnostics`] lists irregularities.
 ///
 /// A file can be read by several threads at the same time.
 ///

@@ -45,8 +45,8 @@ pub enum ErrorKind {
     /// The source could not be read, or the output could not be written.
     #[error(transparent)]
     Io(binio::Error),
-    /// The file is not an ASDF file that this crate can read, its tree is truncated, or it is irregular and was
-    /// opened strictly. The message says what is wrong.
+    /// The file is not an ASDF file that this crate can read, the tree is truncated, or the file is irregular
+    /// and was opened strictly. The message says what is wrong.
     #[error("{0}")]
     Layout(String),
     /// The tree is not a YAML 1.1 document, or a node does not fit its tag or the requested type.
@@ -285,9 +285,9 @@ pub enum BlockError {
         /// Size of the buffer in bytes.
         found: u64,
     },
-    /// A range extends past the end of the decoded data.
+    /// A range extends past the end of the decoded data, or its start is after its end.
     #[error(
-        "the range {}..{} extends past the {} of data",
+        "the range {}..{} does not lie within the {} of data",
         range.start, range.end, count(*len, "byte")
     )]
     RangeOutside {
@@ -314,10 +314,10 @@ pub enum CodecError {
     /// The stream ended before all requested bytes were decoded.
     #[error("the stream ends after {}, expected {expected}", count(*found, "byte"))]
     ShortStream {
-        /// Number of bytes decoded.
+        /// Number of bytes to which the stream decodes.
         found: u64,
-        /// Number of bytes according to `data_size` or, if only part of the data was requested, possibly the
-        /// number of bytes up to the end of that part.
+        /// Number of bytes according to `data_size`. If only a range of the data was requested, this may also be
+        /// the end of the range.
         expected: u64,
     },
     /// The stream continues after `data_size` bytes.
@@ -354,7 +354,7 @@ pub enum ArrayError {
         /// The message, which says what was expected and what was found.
         message: String,
     },
-    /// Elements lie outside the block.
+    /// Some elements lie outside the block.
     #[error("the elements are at bytes {low}..{high}, but the block has only {}", count(*len, "byte"))]
     OutsideBlock {
         /// Offset of the elements' first byte in the data of the block.

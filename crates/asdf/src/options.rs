@@ -55,7 +55,7 @@ pub enum Strictness {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verify {
-    /// Data is only compared by functions that check a file, such as
+    /// Data is compared with its checksum only by functions that check a file, such as
     /// [`Block::verify`](crate::block::Block::verify) and [`Asdf::verify`](crate::Asdf::verify), and when it
     /// is copied to another file.
     Never,
@@ -239,8 +239,9 @@ impl OpenOptions {
     }
 
     /// Sets whether to map a large file into memory when it is opened by its path, instead of
-    /// reading it by position. Uncompressed blocks are then not copied. The head of the file and
-    /// the tree are always read into memory, and external files are never mapped. Default: `false`.
+    /// reading it on demand. The uncompressed blocks of a mapped file are not copied. The head of
+    /// the file and the tree are always read into memory, and external files are never mapped.
+    /// Default: `false`.
     ///
     /// Use this only for files that nobody changes while they are open. If the file is truncated, accessing a
     /// missing page ends the process with `SIGBUS`, which no reader can catch. If the file is changed in place,
