@@ -8,8 +8,8 @@ binio::error_type! {
     /// The reason why a layout cannot be parsed or resolved, why an item cannot be found, or why a file cannot
     /// be read or written.
     ///
-    /// For errors in a layout, `Display` prints several lines with excerpts of the text, or one line for each
-    /// diagnostic without the feature `render`.
+    /// For errors in a layout, `Display` prints several lines with excerpts of the text. Without the feature
+    /// `render`, it prints one line for each diagnostic.
     pub struct Error(ErrorKind);
 }
 
@@ -56,7 +56,7 @@ pub enum ErrorKind {
     Path {
         /// The string that is not a valid path.
         path: String,
-        /// The offset of the error in the string, in bytes.
+        /// The byte offset of the error in the string.
         offset: usize,
         /// A description of what was expected at the offset.
         expected: &'static str,
@@ -79,8 +79,7 @@ pub enum ErrorKind {
         /// A description of the error.
         message: String,
     },
-    /// Data cannot be viewed as a strided array, whose elements have one type and are evenly
-    /// spaced.
+    /// Data is not a strided array, that is, an array of evenly spaced elements of one type.
     NotStrided {
         /// The path of the data.
         path: String,
@@ -184,8 +183,8 @@ pub enum ErrorKind {
         /// The pattern that leads out of the folder.
         pattern: String,
     },
-    /// A file is not a compiled layout, a compiled layout is damaged, or a layout to be compiled was parsed
-    /// from another text.
+    /// A file is not a compiled layout, or the compiled layout is damaged. Compiling fails with this error if
+    /// the layout was not parsed from the given text.
     Compiled {
         /// A description of the error.
         message: String,
@@ -311,7 +310,7 @@ impl fmt::Display for ErrorKind {
                  the extension .dud",
             ),
             Self::NoLayout { is_native: false } => f.write_str(
-                "not a native file with a layout at its end: provide a layout",
+                "no appended layout can be read from this file: provide a layout",
             ),
             Self::NotData { path, what } => write!(f, "`{path}` is {what}"),
             Self::PastEnd { path, start, end, len } => {

@@ -5,9 +5,9 @@ use std::fmt;
 /// A range of bytes in a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
-    /// The offset of the first byte in the source.
+    /// The offset in the source of the range's first byte.
     pub start: u32,
-    /// The offset after the last byte in the source.
+    /// The offset in the source after the range's last byte.
     pub end: u32,
 }
 
@@ -21,7 +21,7 @@ impl Span {
         self.end.saturating_sub(self.start) as usize
     }
 
-    /// Returns the range from the start of this range to the end of the range `end`.
+    /// Returns the range that begins where this range begins, and ends where `end` ends.
     pub(crate) fn to(self, end: Self) -> Self {
         Self { start: self.start, end: end.end.max(self.start) }
     }

@@ -55,7 +55,7 @@ impl Alike {
 
 fn number_of(dim: Dim) -> usize {
     match dim {
-        // The result is only a hash, so truncating the length does no harm.
+        // The result is only a hash, so it may be 0 for a length that does not fit into `usize`.
         Dim::Fixed(len) => usize::try_from(len).unwrap_or_default(),
         Dim::Named(Binding::Param(param), _) => param.index(),
         Dim::Named(Binding::Free(number), _) => number as usize,

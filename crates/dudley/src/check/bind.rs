@@ -10,8 +10,8 @@ use crate::layout::names::index;
 use crate::layout::{Binding, ItemId, NameId, ParamId, Run, Scope, TypeId};
 use crate::source::Span;
 
-/// Maximum number of dicts and lists to examine when looking up parameters, in addition to
-/// `LOOK_UPS_PER_BYTE` for each byte of the text. A one-letter dimension takes two bytes with its
+/// The number of dicts and lists that may be examined when looking up parameters. Each byte of the
+/// text adds `LOOK_UPS_PER_BYTE` to this limit. A one-letter dimension takes two bytes with its
 /// comma, so it can always be looked up in 128 enclosing dicts, the default nesting limit.
 const LOOK_UPS: usize = 1 << 22;
 const LOOK_UPS_PER_BYTE: usize = 64;
@@ -60,7 +60,7 @@ impl Checker<'_> {
         Some(Binding::Free(index(number)))
     }
 
-    /// Binds the free names of a type at its current use, and returns the bindings as a run.
+    /// Binds the free names of a type at its current use, and returns the range of the bindings.
     pub(super) fn bind(&mut self, id: TypeId, span: Span) -> Run {
         let used = self.layout.types[id.index()];
         if let Some(open) = self.structs.open.last_mut() {
@@ -117,8 +117,8 @@ impl Checker<'_> {
         run
     }
 
-    /// Returns the bindings at and after index `start` as a run. If they equal the bindings from
-    /// the last use of the type, removes them and returns the earlier run instead.
+    /// Returns the range of the bindings at and after index `start`. If they equal the bindings from
+    /// the last use of the type, removes them and returns the range of the earlier bindings instead.
     fn share_bindings(&mut self, id: TypeId, start: usize) -> Run {
         let bindings = &mut self.layout.bindings;
         if let Some(&(last, _)) = self.bound.last_bindings.get(&id) {

@@ -30,7 +30,7 @@ impl<'a> Cursor<'a> {
         self.at = node;
     }
 
-    /// Returns a following node without moving the cursor. `ahead(0)` is the next node.
+    /// Returns a node after the cursor, without moving the cursor. `ahead(0)` is the next node.
     pub(super) fn ahead(&self, nodes: usize) -> Option<Node> {
         self.nodes.get(self.at + nodes).copied()
     }

@@ -122,7 +122,7 @@ impl Checker<'_> {
         self.check_template();
     }
 
-    /// Reports items with the same name as a member of the unnamed item in the same dict. The members of each
+    /// Reports items that hide a member with the same name in their dict's unnamed item. The members of each
     /// type are collected only once, because a type with many members may be used often.
     fn find_hidden_members(&mut self) {
         let Some(nameless) = self.layout.names.get("") else { return };
@@ -157,8 +157,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Reports a layout that has a summary block, but whose addresses the summary alone does not
-    /// determine.
+    /// If the layout has a summary block, reports the reasons why the summary alone does not determine
+    /// every address.
     fn check_template(&mut self) {
         if self.layout.summary.is_none() {
             return;

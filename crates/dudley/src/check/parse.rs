@@ -150,9 +150,9 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// Fails with [`Layout`](crate::ErrorKind::Layout) if the layout has errors. The error contains
-    /// all of them, but at most [`max_diagnostics`](crate::Limits::max_diagnostics). Also fails in
-    /// the same cases as [`Source::decode`].
+    /// Same as [`Source::decode`]. Also fails with [`Layout`](crate::ErrorKind::Layout) if the layout
+    /// has errors. The error contains all of them, but at most
+    /// [`max_diagnostics`](crate::Limits::max_diagnostics).
     pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, Error> {
         ParseOptions::new().parse(text)
     }

@@ -235,7 +235,7 @@ impl Terms {
         }
     }
 
-    /// Replaces a sum that has too many products by a term.
+    /// Replaces a sum that has too many products with a term.
     fn short(&mut self, sum: Sum) -> Result<Sum> {
         if sum.products.len() <= MAX_PRODUCTS {
             return Ok(sum);

@@ -61,11 +61,13 @@ pub enum Language {
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// Generates code with functions `offset_NAME` and `nbytes_NAME` for each stored item and parameter, and
     /// for each member of a struct. In an array of structs, the functions describe the member in the first
-    /// instance. `NAME` is the path without its first `/`, without `]` and without double quotes, and without
-    /// the `.` after the root item `""`. All other characters except ASCII letters and digits become `_`. If
-    /// a name is already in use, a number is appended to it. All functions have the same arguments: the
-    /// stored parameters of dicts, by name, in order of declaration. Addresses and sizes that depend on the
-    /// stream, such as the size of a compressed array, have no functions.
+    /// instance. All functions have the same arguments: the stored parameters of dicts, by name, in order of
+    /// declaration. Addresses and sizes that depend on the stream, such as the size of a compressed array,
+    /// have no functions.
+    ///
+    /// To form `NAME` from a path, the first `/`, every `]` and double quote, and the `.` after the root item
+    /// `""` are removed. All other characters except ASCII letters and digits become `_`. If a name is already
+    /// in use, a number is appended to it.
     ///
     /// The code follows the rules of this resolver, for example for alignment and the origin of addresses. The
     /// values and the stream of the resolver are ignored.
@@ -142,7 +144,7 @@ struct Lister<'l> {
     given: Vec<ParamId>,
     found: Vec<Listed>,
     members: usize,
-    /// The address of the origin, which is added to all offsets.
+    /// The address of the origin, which is added to the offsets of items and parameters.
     base: Sum,
 }
 

@@ -98,7 +98,7 @@ binio::codes! {
         ShadowedParam = "L-shadowed-parameter": Note;
         /// an item that hides a member of the unnamed item
         HiddenMember = "L-hidden-member": Note;
-        /// a layout with a summary that is not a template
+        /// a layout that has a summary but is not a template
         NotTemplate = "L-not-template": Note;
         /// overlapping data
         Overlap = "L-overlap": Note;

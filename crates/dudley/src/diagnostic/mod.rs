@@ -17,7 +17,7 @@ use crate::source::{Source, Span};
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 /// The diagnostics of a layout that has at least one error, in source order. `Display` shows them with
-/// excerpts of the source, or on one line each without the feature `render`.
+/// excerpts of the source. Without the feature `render`, it shows each diagnostic on one line.
 ///
 /// ```
 /// let error = dudley::Layout::parse("x = f8\nx = i4").unwrap_err();
@@ -103,7 +103,7 @@ impl From<Span> for Place {
     }
 }
 
-/// Returns the offset at which a diagnostic begins, in bytes of the text.
+/// Returns the byte offset in the text at which a diagnostic begins.
 pub(crate) fn start(diagnostic: &Diagnostic) -> u64 {
     diagnostic.place.offset.unwrap_or_default()
 }

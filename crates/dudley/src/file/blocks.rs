@@ -30,8 +30,9 @@ struct State {
     answered: usize,
 }
 
-/// The length of a file, and all reads from it with their results. Code that uses only this
-/// information behaves the same for every file with the same length and the same results.
+/// The length of a file, and all reads from it with their results. If another file has this length,
+/// and the reads give the same results there, the code that made the reads behaves identically for
+/// that file.
 pub(super) struct Answers {
     len: u64,
     answers: Vec<(u64, Vec<u8>)>,

@@ -60,11 +60,13 @@ pub enum Explanation {
         /// Offset of the byte from the start of the count.
         byte: u64,
     },
-    /// A byte that belongs to no item.
+    /// A byte that belongs to no item or parameter.
     Unused {
-        /// Path of the last item that ends before the byte, or `None` if there is no such item.
+        /// Path of the last item or parameter that ends before the byte, or `None` if there is no
+        /// such item or parameter.
         after: Option<String>,
-        /// Path of the first item that begins after the byte, or `None` if there is no such item.
+        /// Path of the first item or parameter that begins after the byte, or `None` if there is no
+        /// such item or parameter.
         before: Option<String>,
     },
     /// An address at or beyond the end of the file.

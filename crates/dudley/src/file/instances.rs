@@ -7,8 +7,8 @@ use crate::error::{Error, ErrorKind};
 use crate::layout::Field;
 use crate::place::{Inner, Part, Row, Stored, to_error};
 
-/// The instances of a struct, which may differ in size. Their addresses are found by scanning from the first
-/// instance, and then cached.
+/// The instances of a struct. They may differ in size, so their addresses are found by scanning from the first
+/// instance, and are then cached.
 pub struct Instances<'f> {
     file: &'f File,
     row: Row,
@@ -96,9 +96,10 @@ impl<'f> Instances<'f> {
     ///
     /// # Errors
     ///
-    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if there is no instance with this index or its size
-    /// is unknown, with [`Layout`](ErrorKind::Layout) if the file is too short for a parameter of this or an
-    /// earlier instance, and with [`Read`](ErrorKind::Read) if the file cannot be read.
+    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if there is no instance with this index, or if the
+    /// size of this or an earlier instance is unknown. Fails with [`Layout`](ErrorKind::Layout) if the file
+    /// is too short for a parameter of this or an earlier instance, and with [`Read`](ErrorKind::Read) if the
+    /// file cannot be read.
     pub fn get(&self, index: u64) -> Result<Instance<'f>, Error> {
         let path = format!("{}[{index}]", self.path);
         if index >= self.count {
@@ -196,7 +197,7 @@ impl<'f> Instance<'f> {
         self.file.to_array(&mut inner, self.part(name)?, self.row, &self.path_of(name))
     }
 
-    /// Returns the instances of a member, which may also differ in size.
+    /// Returns the instances of a member that is a struct. They may differ in size.
     ///
     /// # Errors
     ///

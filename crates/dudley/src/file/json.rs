@@ -16,8 +16,8 @@ const MAX_EMPTY: u64 = 1 << 16;
 impl File {
     /// Writes the value at a path as JSON, without a newline at the end. Numbers and text have the format of
     /// [`array::json`](binio::array::json). A struct becomes an object with its members, but without its
-    /// parameters. Instances that differ in size become nested lists, and if their only member is unnamed, as
-    /// in counted text, each becomes the value of this member.
+    /// parameters. An array of instances that differ in size becomes a nested list. If the only member of
+    /// such a struct is unnamed, as in counted text, an instance becomes the value of this member.
     ///
     /// ```
     /// use dudley::{File, Layout};

@@ -131,7 +131,7 @@ fn widen(from: &Datatype, to: &Datatype, bytes: &[u8], out: &mut [u8]) -> Result
     Ok(())
 }
 
-/// Returns the bytes without the zero code units at their end.
+/// Returns the bytes without trailing zero code units.
 fn trimmed(bytes: &[u8], unit: usize) -> &[u8] {
     let is_text = |unit: &[u8]| unit.iter().any(|&byte| byte != 0);
     let units = bytes.chunks_exact(unit).rposition(is_text).map_or(0, |last| last + 1);
@@ -144,7 +144,7 @@ fn put(characters: impl Iterator<Item = char>, endian: Endian, out: &mut [u8]) {
     }
 }
 
-/// Conversions between numbers and bytes in a byte order.
+/// Conversions between numbers and bytes for a given byte order.
 trait Numbers {
     fn u16(self, bytes: &[u8]) -> u16;
     fn bytes(self, number: u32) -> [u8; 4];

@@ -114,9 +114,8 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Fails with [`Read`](ErrorKind::Read) if the file cannot be read, and with
-    /// [`NoLayout`](ErrorKind::NoLayout) if no layout is set or appended. Fails in the same cases as
-    /// [`Signature::of`] if the signature is damaged, and as [`Layout::parse`] if the appended layout has
-    /// errors.
+    /// [`NoLayout`](ErrorKind::NoLayout) if no layout is set or appended. If the signature is damaged, fails
+    /// like [`Signature::of`]. If the appended layout has errors, fails like [`Layout::parse`].
     ///
     /// If the address of an item cannot be found, opening succeeds, but accessing the item fails;
     /// see [`File::stopped`].
@@ -126,12 +125,12 @@ impl OpenOptions {
         self.open_source(source.clone(), &Blocks::new(source), Some(path))
     }
 
-    /// Opens the bytes of a file.
+    /// Opens the file at a path as a source of bytes.
     pub(super) fn bytes_of(&self, path: &Path) -> Result<FileBytes, Error> {
         self.bytes_by(path, ConsistentFile::open)
     }
 
-    /// Opens the bytes of a file with an opener that is reused for many files.
+    /// Opens the file at a path as a source of bytes, with an opener that is reused for many files.
     pub(super) fn bytes_with(
         &self,
         opener: &mut FileOpener,

@@ -65,10 +65,9 @@ impl OpenOptions {
     /// [`NotInOrder`](ErrorKind::NotInOrder) if the layout has explicit addresses. Fails with
     /// [`Read`](ErrorKind::Read) if the input cannot be read, or if a visited item exceeds
     /// [`max_alloc`](binio::Limits::max_alloc), and with [`Layout`](ErrorKind::Layout) if an address cannot
-    /// be computed, for example because the input ends before a parameter. Fails in the same cases as
-    /// [`Signature::of`] if the signature is damaged. Fails like [`File::get`] if there is nothing at the
-    /// path `only`, or if it leads to something that is not stored. Stops at the first error of `visit` and
-    /// returns it.
+    /// be computed, for example because the input ends before a parameter. If the signature is damaged, fails
+    /// like [`Signature::of`]. If there is nothing at the path `only`, or if the path leads to something that
+    /// is not stored, fails like [`File::get`]. Stops at the first error of `visit` and returns it.
     pub fn read_in_order(
         &self,
         input: impl Read + Send + 'static,

@@ -130,9 +130,10 @@ impl VerifyReport {
 ///
 /// # Errors
 ///
-/// Fails with [`Read`](ErrorKind::Read) if the file cannot be read. Fails in the same cases as
-/// [`Signature::of`] if the signature of a native file is damaged, and as [`Source::decode`] if the layout is
-/// not text. All other errors are in the report.
+/// Fails with [`Read`](ErrorKind::Read) if the file cannot be read, or if the layout has 2 GiB or more. If the
+/// signature of a native file is damaged or incomplete, fails like [`Signature::parse`]. Fails with
+/// [`LayoutAddress`](ErrorKind::LayoutAddress) if the address of the layout is after the end of the file.
+/// If the layout cannot be decoded, fails like [`Source::decode`]. All other errors are in the report.
 pub fn verify(
     file: &(impl ReadAt + ?Sized),
     options: &VerifyOptions,

@@ -9,8 +9,8 @@ use super::registry::{Compress, Declared, FilterError};
 
 pub(super) struct Png;
 
-/// Number of bytes that a decoder may allocate for its window and for metadata, in addition to a few rows of
-/// pixels.
+/// Number of bytes that a decoder may allocate for its window and for metadata. It may also allocate memory
+/// for a few rows of pixels.
 const WORKSPACE: usize = 1 << 20;
 
 fn error(error: impl std::fmt::Display) -> FilterError {

@@ -49,10 +49,9 @@ const MAX_TEXT: usize = 1 << 24;
 ///
 /// # Errors
 ///
-/// Fails with [`Foreign`](ErrorKind::Foreign) for declarations that have no meaning in a file, such as
-/// pointers, for declarations other than plain structs and variables, such as unions, bit-fields and
-/// functions, and for syntax errors. Fails with [`Layout`](ErrorKind::Layout) if an array has more than 255
-/// dimensions.
+/// Fails with [`Foreign`](ErrorKind::Foreign) for syntax errors, for pointers, which have no meaning in a file,
+/// and for other unsupported declarations, such as unions, bit-fields and functions. Fails with
+/// [`Layout`](ErrorKind::Layout) if an array has more than 255 dimensions.
 pub fn from_c(text: &str) -> Result<String, Error> {
     let mut parser = Parser { tokens: Tokens::of(text)?, ..Parser::default() };
     while parser.peek().is_some() {
@@ -261,7 +260,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Declares a named type in the layout, and replaces the text of the type by its name.
+    /// Declares a named type in the layout, and replaces the text of the type with its name.
     fn define(&mut self, name: &str, datatype: &mut Type) {
         let mut quoted = String::new();
         quote::push_name(&mut quoted, name);

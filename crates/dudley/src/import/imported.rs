@@ -34,8 +34,7 @@ pub(super) fn path_of(name: &str) -> String {
     path
 }
 
-/// Returns an error if data extends beyond the end of the file, whose length is `len`, otherwise
-/// `None`.
+/// Returns an error if data extends beyond the end of a file of `len` bytes, otherwise `None`.
 pub(super) fn past_end(path: String, start: u64, nbytes: u64, len: u64) -> Option<Error> {
     let (start, end) = (i128::from(start), i128::from(start) + i128::from(nbytes));
     (nbytes > 0 && end > i128::from(len))

@@ -360,7 +360,7 @@ impl HeaderReader<'_> {
             _ if found == tag => Ok(count),
             (0, _) => {
                 let message =
-                    format!("the tag before the {what} is 0, but their number is {count}");
+                    format!("the tag before the {what} is 0: expected a count of 0, found {count}");
                 Err(damaged(FORMAT, place, message))
             }
             _ => {

@@ -42,8 +42,8 @@ impl Stamp {
         }
     }
 
-    /// Returns the stamp of a file if the file is so old that any later change will have a
-    /// different time. Otherwise, returns the default.
+    /// Returns the stamp of a file, or the default if the file was changed so recently that a further
+    /// change may get the same time.
     pub(super) fn settled(found: Option<&Metadata>, now: SystemTime) -> Self {
         let stamp = found.map_or_else(Self::default, Self::of);
         let changed = SystemTime::UNIX_EPOCH + Duration::from_nanos(stamp.changed);

@@ -1,4 +1,5 @@
-//! Finding a path in the sorted list of paths, and computing its address from the preceding rows.
+//! Finding the row of a path in the sorted list of paths, and computing the address of this row from the
+//! rows before it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -88,15 +88,15 @@ impl CompiledLayout {
     ///
     /// # Errors
     ///
-    /// Fails with [`Compiled`](ErrorKind::Compiled) if the layout was not parsed from `text`. Also fails in the
-    /// same cases as [`Source::decode`].
+    /// Same as [`Source::decode`]. Also fails with [`Compiled`](ErrorKind::Compiled) if the layout was not
+    /// parsed from `text`.
     pub fn compile(
         layout: &Layout,
         text: &[u8],
         file: Option<&Metadata>,
     ) -> Result<Vec<u8>, Error> {
         if Source::decode(text)?.text() != layout.source().text() {
-            let message = "the layout was parsed from a different text".to_owned();
+            let message = "the layout was not parsed from this text".to_owned();
             return Err(ErrorKind::Compiled { message }.into());
         }
         Ok(make::compile(layout, text, Stamp::settled(file, SystemTime::now())))
@@ -211,7 +211,7 @@ impl CompiledLayout {
     ///
     /// # Errors
     ///
-    /// Fails with [`Stale`](ErrorKind::Stale) if the file contains a different text, and with
+    /// Fails with [`Stale`](ErrorKind::Stale) if the file contains different text, and with
     /// [`Read`](ErrorKind::Read) if the file cannot be read.
     pub fn check(&self, text: impl AsRef<Path>) -> Result<(), Error> {
         let text = text.as_ref();
@@ -266,15 +266,17 @@ impl CompiledLayout {
     /// # Errors
     ///
     /// Fails with [`NeedsStream`](ErrorKind::NeedsStream) if the location depends on the stream, but no
-    /// stream is given. Fails with [`NotCompiled`](ErrorKind::NotCompiled) if nothing exists at the path, if
-    /// the path is not spelt as in [`Layout::path`](crate::Layout::path), or if only the text of the layout
-    /// describes the item. This is the case for structs, members, instances and compressed arrays, and for
-    /// items after a struct whose size is not constant, up to the next explicit address. Also fails with
-    /// `NotCompiled` if the address cannot be computed; looking up the item in the text then fails with the
-    /// reason. Fails with [`Compiled`](ErrorKind::Compiled) if a part of the compiled layout does not match
-    /// its checksum or is not valid, and with [`Read`](ErrorKind::Read) if the stream or the compiled layout
-    /// cannot be read. If a stream is given, also fails in the same cases as
+    /// stream is given. Fails with [`Compiled`](ErrorKind::Compiled) if a part of the compiled layout does
+    /// not match its checksum or is not valid, and with [`Read`](ErrorKind::Read) if the stream or the
+    /// compiled layout cannot be read. If the signature of the stream is damaged, fails like
     /// [`Signature::of`](crate::Signature::of).
+    ///
+    /// Fails with [`NotCompiled`](ErrorKind::NotCompiled) if nothing exists at the path, if the path is not
+    /// spelt as in [`Layout::path`](crate::Layout::path) (the leading `/` is optional), or if only the text of
+    /// the layout describes the item. The text is needed for structs, members, instances, compressed arrays
+    /// and very long paths, and for items after a struct whose size is not constant, up to the next explicit
+    /// address. Also fails with `NotCompiled` if the address cannot be computed. Looking up the item in the
+    /// text then fails with the reason.
     pub fn locate(&self, path: &str, stream: Option<&dyn ReadAt>) -> Result<Location, Error> {
         self.locate_in(path, stream, None)
     }
@@ -315,7 +317,7 @@ impl CompiledLayout {
     ///
     /// Fails with [`Compiled`](ErrorKind::Compiled) if a part of the compiled layout does not match its checksum
     /// or is not valid, and with [`Read`](ErrorKind::Read) if the stream or the compiled layout cannot be read.
-    /// If a stream is given, also fails in the same cases as [`Signature::of`](crate::Signature::of).
+    /// If the signature of the stream is damaged, fails like [`Signature::of`](crate::Signature::of).
     pub fn for_each(
         &self,
         stream: Option<&dyn ReadAt>,

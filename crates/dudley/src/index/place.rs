@@ -1,5 +1,5 @@
-//! Computing the addresses of rows by the rules of [`place`](crate::place). The functions return
-//! `None` for anything irregular, so that the resolver reports it.
+//! Computing the addresses of rows by the rules of [`place`](crate::place). If an address cannot be
+//! computed, the functions return `None`. The resolver then reports the reason.
 
 use super::format::DimRecord;
 use crate::layout::Placement;

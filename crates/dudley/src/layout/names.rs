@@ -165,13 +165,13 @@ pub(crate) fn index(at: usize) -> u32 {
     u32::try_from(at).expect("a source of less than 4 GiB has fewer than 2^32 entries")
 }
 
-/// Maps each name and scope to what the name refers to in that scope: the index of an item, a
-/// parameter or a type. Most names have a meaning in only one scope, so the first scope of each name
-/// is stored in a table indexed by name.
+/// Maps a name in a scope to its meaning: the index of an item, a parameter or a type. Most names
+/// have a meaning in only one scope, so the first scope of each name is stored in a table indexed by
+/// name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     /// For each name, the first scope in which it has a meaning, and its meaning in that scope. The
-    /// meaning is stored plus one, so that it is never 0.
+    /// meaning is stored as the index plus one, so that it is never 0.
     first: Vec<(u32, Option<NonZeroU32>)>,
     more: HashMap<(u32, NameId), u32>,
 }

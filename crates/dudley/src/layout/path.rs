@@ -56,7 +56,7 @@ pub(crate) fn push_name(path: &mut String, name: &str) {
     }
 }
 
-/// The steps of a path. Most paths have only one, so they are stored without allocation.
+/// The steps of a path. One or two steps, which are enough for most paths, need no allocation.
 type Steps<'a> = SmallVec<[Step<'a>; 2]>;
 
 enum Step<'a> {

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_a_byte_order_only_if_a_value_has_several_bytes() {
+    fn the_byte_order_is_omitted_from_the_names_of_single_byte_types() {
         for primitive in Primitive::all() {
             let is_ordered = primitive.unit() > 1;
             for order in [Order::Little, Order::Big] {

@@ -116,9 +116,9 @@ impl<'a> Printer<'a> {
         dict == self.top
     }
 
-    /// Prints the steps that lead to a dict, beginning with `/`, or with `..` for each level up to
-    /// the common ancestor. The names of common dicts, which may be long, are therefore not
-    /// repeated.
+    /// Prints the steps from the current dict to another dict. They begin with `/`, or with `..` for
+    /// each level up to the common ancestor, so the names of dicts that contain both, which may be
+    /// long, are not repeated.
     fn go_to(&mut self, dict: ItemId) {
         if dict == self.dict {
             return;
@@ -218,7 +218,7 @@ impl<'a> Printer<'a> {
         self.out.push('\n');
     }
 
-    /// If extensions of `list` are the next declarations, prints their placements.
+    /// Prints the placements of the extensions of `list` that are declared next.
     fn more_placements(&mut self, list: ItemId) {
         while let Some(&Declaration::Item(id)) = self.layout.declarations().get(self.at) {
             let data = self.layout.data_of(id).filter(|data| data.repeats);

@@ -14,11 +14,16 @@ use crate::source::Span;
 pub(crate) const TAIL_ALIGN: u64 = 8;
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
-    /// Reports irregular addresses in a table, in source order: explicit addresses that are not aligned for
-    /// their type, overlapping data, unused bytes before an explicit address (unless they may be padding, or
-    /// any address or size is unknown), addresses that depend on the stream (only the first of several
-    /// consecutive ones), and the first data beyond the end of the stream. Returns at most
-    /// [`Limits::max_diagnostics`](crate::Limits::max_diagnostics) diagnostics.
+    /// Reports irregular addresses in a table, in source order:
+    ///
+    /// - explicit addresses that are not aligned for their type
+    /// - overlapping data
+    /// - unused bytes before an explicit address, if they cannot be padding, and if all addresses and sizes
+    ///   are known
+    /// - addresses that depend on a stream, if none is set (only the first of several consecutive ones)
+    /// - the first data beyond the end of the stream
+    ///
+    /// Returns at most [`Limits::max_diagnostics`](crate::Limits::max_diagnostics) diagnostics.
     ///
     /// ```
     /// use dudley::diagnostic::Code;

@@ -24,16 +24,15 @@ use crate::options::Limits;
 /// Maximum number of struct members to compare, because nested types may have far too many.
 const MAX_MEMBERS: usize = 1 << 17;
 
-/// Maximum total length in bytes of the compared paths, types and shapes, in addition to 16 times
-/// the length of the layout text. A single path or type may be as long as the text.
+/// Maximum total length in bytes of the compared paths, types and shapes. Each byte of the layout
+/// text adds 16 to this limit, because a single path or type may be as long as the text.
 const MAX_BYTES: usize = 1 << 24;
 
-/// Maximum number of fields to visit for one set of values, in addition to four times the number of declared
-/// fields.
+/// Maximum number of fields to visit for one set of values. Each declared field adds 4 to this limit.
 const STEPS: u32 = 1 << 18;
 
-/// Number of rows after which the remaining sets of values are skipped, except for the first three
-/// sets.
+/// If more rows than this have been compared, the remaining sets of values are skipped. This limit
+/// does not apply to the first three sets.
 const ENOUGH_ROWS: usize = 1 << 18;
 
 /// The kind of a change to an array or stored parameter.

@@ -421,7 +421,7 @@ impl<'r> Inner<'r> {
     }
 
     /// As long as the value is a single struct of varying size whose only member is unnamed,
-    /// replaces the value by this member. Calls `visit` with each step.
+    /// replaces the value with this member. Calls `visit` with each step.
     pub(crate) fn enter_only_members(
         &mut self,
         mut stored: Stored,

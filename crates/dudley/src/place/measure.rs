@@ -261,7 +261,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         Ok(Placed { offset, nbytes: Some(nbytes) })
     }
 
-    /// Returns the offset and size of an array whose size depends on its address or on the stream.
+    /// Returns the offset and size of an array whose size depends on the address of the array or on
+    /// the stream.
     #[inline(never)]
     fn place_unsized(
         &mut self,
@@ -285,7 +286,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         Ok(Placed { offset: if is_empty && !is_placed { cursor } else { offset }, nbytes })
     }
 
-    /// Returns the size of an array, or `None` if it depends on its address or on the stream.
+    /// Returns the size of an array, or `None` if the size depends on the address of the array or on
+    /// the stream.
     #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
     #[inline(always)]
     fn size(&mut self, element: &Element<F::Factors>) -> Result<Option<F::Size>> {

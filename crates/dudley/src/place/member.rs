@@ -18,7 +18,7 @@ pub struct MemberRow<'a> {
     /// The path: `/item.member`, or `/item[2].member` if the instances may differ in size.
     pub path: String,
     /// The address of the member in the first instance, in bytes from the start of the stream.
-    /// `None` if the address depends on the stream.
+    /// `None` if the address cannot be computed without a stream.
     pub address: Option<u64>,
     /// The dimensions of the enclosing arrays of instances, followed by the dimensions of the member.
     pub shape: Vec<u64>,
@@ -26,8 +26,8 @@ pub struct MemberRow<'a> {
     pub strides: Vec<u64>,
     /// The type of the elements, including the byte order.
     pub datatype: Datatype,
-    /// The size in bytes of the member in one instance, or `None` if the size depends on the
-    /// stream.
+    /// The size in bytes of the member in one instance, or `None` if the size cannot be computed
+    /// without a stream.
     pub nbytes: Option<u64>,
     pub(crate) layout: &'a Layout,
     pub(crate) element: Option<Element>,

@@ -11,9 +11,9 @@
 //! | `%a` with a above 0 | the next multiple of a |
 //! | none, or `%0` | the next multiple of the type's alignment |
 //!
-//! The cursor then moves to the end of the item. After an item whose size depends on the stream (a compressed
-//! array, or a struct whose shapes use its own stored parameters), the cursor is unknown until the next `@A`,
-//! unless a stream is given or, for a struct, the values of these parameters.
+//! The cursor then moves to the end of the item. The size of a compressed array is stored in the stream, and
+//! the size of a struct may depend on its own stored parameters. If neither a stream nor, for a struct, the
+//! values of these parameters are given, the cursor is unknown after such an item, until the next `@A`.
 //!
 //! The size of a struct depends on the values of its free names, which are often the same for many items.
 //! Sizes are therefore cached by type and values. [`max_steps`](crate::Limits::max_steps) limits the work

@@ -124,7 +124,7 @@ impl<'r> Pass<'r> {
 impl Inputs<'_> {
     /// Returns the address table of a layout. `numbers` contains the values of the first
     /// parameters. The tuple describes the declarations whose addresses are already known: their
-    /// rows, their number, and the address at which the last row ends.
+    /// rows, the number of declarations, and the address at which the last row ends.
     pub(crate) fn table<L: Deref<Target = Layout> + Clone>(
         &self,
         layout: L,

@@ -149,8 +149,8 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     }
 
     /// Returns the address of one item, or `None` if the item is not data. Without a stream, this computes only
-    /// the addresses from the last explicit address up to the item. With a stream, the first call computes all
-    /// addresses, and later calls look them up.
+    /// the addresses in [`table_to`](Self::table_to). With a stream, the first call computes all addresses,
+    /// and later calls look them up.
     ///
     /// ```
     /// use dudley::{ItemId, Layout, Resolver};
@@ -181,8 +181,9 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
 
     /// Returns an address table that ends with the row of an item, or `None` if the item is not
     /// data. The table contains only the rows that determine the address of the item. Without a
-    /// stream, it begins at the last explicit address up to the item, or at the first declaration
-    /// if there is no explicit address. With a stream, it always begins at the first declaration.
+    /// stream, it begins with the item itself if the item has an explicit address, otherwise with the
+    /// last declaration before the item that has one. If there is no such declaration, or if a stream
+    /// is set, the table begins with the first declaration.
     ///
     /// ```
     /// use dudley::layout::Found;

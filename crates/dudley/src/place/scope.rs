@@ -48,7 +48,7 @@ impl From<binio::Error> for Box<Trouble> {
     }
 }
 
-/// A result with a boxed error, which keeps it small.
+/// A result with a boxed error. Boxing the error keeps the result small.
 pub(crate) type Result<T> = std::result::Result<T, Box<Trouble>>;
 
 #[allow(

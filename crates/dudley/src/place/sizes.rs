@@ -55,7 +55,8 @@ pub(crate) fn place<S: Sizes>(
     }
 }
 
-/// The offset and size of an item or field in bytes. Each is `None` if it depends on the stream.
+/// The offset and size of an item or field in bytes. Each is `None` if it cannot be computed without a
+/// stream.
 #[derive(Clone, Copy)]
 pub(crate) struct Placed<S = u64> {
     pub(crate) offset: Option<S>,

@@ -135,8 +135,8 @@ impl Entry<'_> {
 
 impl MemberRow<'_> {
     /// Returns the element type and the strides of this member in all instances, as in
-    /// [`Entry::strided`]. Fails for members that are structs: their own members have rows too, and
-    /// the record type of the item contains them.
+    /// [`Entry::strided`]. Fails if the member is a struct. [`Resolver::walk`](super::Resolver::walk)
+    /// also visits the members of that struct, and the record type of the item contains the struct.
     ///
     /// ```
     /// use std::ops::ControlFlow;

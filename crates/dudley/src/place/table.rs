@@ -34,14 +34,14 @@ impl Row {
         self.subject
     }
 
-    /// Returns the address in bytes from the start of the stream, or `None` if the address depends
-    /// on the stream.
+    /// Returns the address in bytes from the start of the stream, or `None` if the address cannot be
+    /// computed without a stream.
     pub fn address(&self) -> Option<u64> {
         (self.address != UNKNOWN).then_some(self.address)
     }
 
     /// Returns the size in bytes, including inner padding and the count of a compressed array.
-    /// Returns `None` if the size depends on the stream.
+    /// Returns `None` if the size cannot be computed without a stream.
     pub fn nbytes(&self) -> Option<u64> {
         (self.nbytes != UNKNOWN).then_some(self.nbytes)
     }

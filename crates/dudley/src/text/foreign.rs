@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_the_same_case_takes_precedence() {
+    fn an_exact_match_takes_precedence_over_a_match_that_ignores_case() {
         let found = ["F8", "U2", "u2", "U8", "Double", "int32", "f64", "f16", "mesh"];
         let expected = [
             Some("f8"),

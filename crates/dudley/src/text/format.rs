@@ -34,8 +34,8 @@ use crate::source::Source;
 ///
 /// # Errors
 ///
-/// Fails with [`Layout`](crate::ErrorKind::Layout) if the text has a syntax error. Also fails in the same cases
-/// as [`Source::decode`].
+/// Same as [`Source::decode`]. Also fails with [`Layout`](crate::ErrorKind::Layout) if the text has a syntax
+/// error.
 pub fn format(text: impl AsRef<[u8]>) -> Result<String, Error> {
     ParseOptions::new().format(text)
 }

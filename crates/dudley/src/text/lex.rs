@@ -118,7 +118,7 @@ pub(crate) fn is_word(text: &str) -> bool {
     text.bytes().all(|byte| IN_WORDS[usize::from(byte)])
 }
 
-/// An iterator over the tokens of a text, including comments.
+/// An iterator over the tokens in a string, including comments.
 ///
 /// ```
 /// use dudley::text::{Lexer, TokenKind};
@@ -134,7 +134,7 @@ pub struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Creates a lexer at the beginning of a text. Everything after the first 4 GiB is ignored.
+    /// Creates a lexer at the beginning of a string. Everything after the first 4 GiB is ignored.
     pub fn new(text: &'a str) -> Self {
         let mut end = text.len().min(u32::MAX as usize);
         while !text.is_char_boundary(end) {

@@ -10,7 +10,7 @@ use crate::source::Span;
 
 pub(crate) fn parse(text: &str, limits: &Limits) -> Tree {
     let mut parser = Parser::new(text, limits);
-    // This capacity is enough for a text with one short item per line. With a smaller capacity,
+    // This capacity is enough for a layout with one short item per line. With a smaller capacity,
     // page faults would take longer than parsing.
     parser.tree.nodes.reserve(text.len() / 4);
     binio::memory::prefer_huge_pages(&mut parser.tree.nodes);

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 /// An invalid escape in a quoted name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EscapeError {
-    /// The offset in the token at which the invalid escape starts, in bytes.
+    /// The byte offset of the invalid escape in the token.
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) reason: &'static str,

@@ -10,9 +10,9 @@ use crate::source::Span;
 pub struct Token {
     /// The kind of the token.
     pub kind: TokenKind,
-    /// The offset of the first byte in the text.
+    /// The offset in the text of the token's first byte.
     pub start: u32,
-    /// The offset after the last byte in the text.
+    /// The offset in the text after the token's last byte.
     pub end: u32,
 }
 
@@ -106,9 +106,9 @@ pub enum NodeKind {
 pub struct Node {
     /// The kind of the node.
     pub kind: NodeKind,
-    /// The offset of the first byte in the text.
+    /// The offset in the text of the node's first byte.
     pub start: u32,
-    /// The offset after the last byte in the text.
+    /// The offset in the text after the node's last byte.
     pub end: u32,
 }
 
@@ -127,9 +127,9 @@ pub struct Comment {
     /// `Up` or `SummaryOpen`. For comments before the first of these nodes, this is
     /// [`Comment::LAYOUT`].
     pub subject: u32,
-    /// The offset of the first `#`. The comment continues to the end of the line.
+    /// The offset in the text of the comment's first `#`. The comment continues to the end of the line.
     pub start: u32,
-    /// The offset after the last byte in the text.
+    /// The offset in the text after the comment's last byte.
     pub end: u32,
     /// Whether this is an attribute comment.
     pub is_attributes: bool,

@@ -101,8 +101,8 @@ impl Extension {
         Self::new(&source, more, mode, values)
     }
 
-    /// Prepares to extend a native file by the items declared in the layout text `more`. The text
-    /// continues in the dict in which the old layout ended, unless it begins with `/` to return to
+    /// Prepares to extend a native file with the items declared in the layout text `more`. They
+    /// belong to the dict in which the old layout ended, unless `more` begins with `/` to return to
     /// the root. `values` contains the values of new stored parameters. Addresses follow the
     /// default rules, as for [`File::open`](crate::File::open).
     ///
@@ -114,7 +114,7 @@ impl Extension {
     /// existing data. Fails with [`Layout`](ErrorKind::Layout) if the extended layout has errors, or if one
     /// of its addresses cannot be found, with [`Mismatch`](ErrorKind::Mismatch) if the type of a new
     /// parameter cannot represent its value, and with [`Read`](ErrorKind::Read) if the file cannot be read.
-    /// Fails in the same cases as [`Signature::of`] if the signature is damaged.
+    /// If the signature is damaged, fails like [`Signature::of`].
     pub fn new(
         file: &(impl ReadAt + ?Sized),
         more: &str,
@@ -300,7 +300,8 @@ impl Old {
     }
 
     /// Returns the text of this layout followed by `more`. In safe mode, adds an address at or after `start` to
-    /// the first new item, unless the item already has an explicit address.
+    /// the first new data item or stored parameter, unless it already has an explicit address. In-place mode
+    /// fails if such an address is needed but missing.
     fn extended_text(&self, more: &str, mode: ExtendMode, start: u64) -> Result<String, Error> {
         let first = layout_text(&self.layout);
         let second =

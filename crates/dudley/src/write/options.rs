@@ -38,7 +38,7 @@ pub struct WriteOptions {
 
 impl WriteOptions {
     /// Returns the default options: a native file with an appended layout, in the byte order that the layout
-    /// states or, if it does not state one, of this machine.
+    /// states. If the layout does not state a byte order, the byte order of this machine is used.
     pub fn new() -> Self {
         Self::default()
     }
@@ -89,8 +89,8 @@ impl WriteOptions {
     /// # Errors
     ///
     /// Fails with [`Read`](crate::ErrorKind::Read) if the file cannot be created, and with
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) if the type of a parameter cannot represent its value. Fails in
-    /// the same cases as [`Resolver::table`] if the addresses cannot be computed from the given values.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if the type of a parameter cannot represent its value. If the
+    /// addresses cannot be computed from the given values, fails like [`Resolver::table`].
     pub fn create(
         &self,
         path: impl AsRef<Path>,

@@ -51,9 +51,9 @@ impl Writer<'_> {
     /// Floats are rounded to the precision of that type, but a number that is out of range, or a
     /// fraction for an integer type, is an error.
     ///
-    /// Numbers that fill a whole array and need no conversion are written without being copied,
-    /// unless the file is written in one pass and earlier data is still missing.
-    /// [`put_vec`](Self::put_vec) avoids the copy in this case.
+    /// Numbers that fill a whole array and need no conversion are copied only if they cannot be
+    /// written yet, for example because earlier data is missing in a file that is written in one
+    /// pass. Use [`put_vec`](Self::put_vec) to avoid this copy.
     ///
     /// ```
     /// use dudley::{ErrorKind, File, Layout, WriteOptions};

@@ -1,4 +1,4 @@
-//! Checking that a file matches its summary before its data is read.
+//! Checking, before the data of a file is read, that the file matches its summary.
 //!
 //! | part of the file | requirement |
 //! |---|---|

@@ -16,8 +16,8 @@ use crate::layout::{ItemId, Layout, Value};
 ///
 /// # Errors
 ///
-/// Fails with [`Pattern`](ErrorKind::Pattern) unless the pattern has exactly one placeholder, and no other
-/// single braces.
+/// Fails with [`Pattern`](ErrorKind::Pattern) if the pattern does not have exactly one placeholder, or if it
+/// has other single braces.
 pub fn file_names(pattern: &str, count: usize) -> Result<Vec<PathBuf>, Error> {
     let [before, after, width] =
         parts(pattern).ok_or_else(|| ErrorKind::Pattern { pattern: pattern.to_owned() })?;

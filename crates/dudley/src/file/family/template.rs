@@ -116,8 +116,7 @@ impl Template {
         self.params.iter().map(|&(id, _)| self.layout.param_name(id))
     }
 
-    /// Returns the layout of a file of summaries as text, which has the form `COUNT : i8  summary =
-    /// {..}[COUNT]`.
+    /// Returns the text of the layout for a file of summaries: `COUNT : i8  summary = {..}[COUNT]`.
     pub fn summary_layout(&self) -> String {
         let order = self.layout.order().map_or_else(String::new, |order| format!("{order}\n"));
         let body = match self.layout.summary() {
