@@ -26,8 +26,8 @@ binio::limits! {
         /// once. Default: 16 million.
         max_bindings: u32 = 1 << 24;
         /// Maximum number of struct fields that are visited or listed when addresses are computed. Default: 268
-        /// million. Computing an address table never visits more than 4 million fields plus 16 fields per byte
-        /// of the stream.
+        /// million. Computing an address table visits at most 4.2 million fields, plus 16 fields per byte of the
+        /// stream.
         max_steps: u32 = 1 << 28;
         /// Maximum number of errors to collect, and also the maximum number of warnings and notes
         /// together. Default: 100.

@@ -74,8 +74,9 @@ impl Image {
     }
 }
 
-/// Returns the argument of a filter, which must be an integer from 0 to `most`, or `default` if
-/// there is no argument. `what` describes the argument in errors, as in `a level`.
+/// Returns the argument of a filter, or `default` if the filter has no argument. Fails if the
+/// argument is not an integer from 0 to `most`, or if there are several arguments. `what` describes
+/// the argument in errors, as in `a level`.
 pub(super) fn argument(
     declared: &Declared<'_>,
     what: &str,

@@ -169,7 +169,7 @@ impl Layout {
         &self.items[id.index()]
     }
 
-    /// Returns the kind of an item, which includes its contents.
+    /// Returns the kind and contents of an item.
     #[inline]
     pub fn kind(&self, id: ItemId) -> ItemKind<'_> {
         match self.item(id).body {

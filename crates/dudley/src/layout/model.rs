@@ -194,7 +194,7 @@ pub enum Scope {
 pub enum ParamValue {
     /// A fixed number, at least -1.
     Fixed(i64),
-    /// A scalar in the stream, which is placed like a data item.
+    /// A scalar that is stored in the stream. It is placed like a data item.
     Stored {
         /// The declared type: a primitive type, or a typedef of one.
         datatype: Datatype,

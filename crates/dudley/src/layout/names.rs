@@ -160,7 +160,7 @@ fn written<T: Clone + Default>(len: usize) -> Vec<T> {
 }
 
 /// Converts an index in an arena to `u32`. Arenas have fewer than 2^32 entries, because a layout text has fewer
-/// bytes.
+/// than 2^32 bytes.
 pub(crate) fn index(at: usize) -> u32 {
     u32::try_from(at).expect("a source of less than 4 GiB has fewer than 2^32 entries")
 }

@@ -81,8 +81,8 @@ pub(crate) struct Measure<'r, F: Facts<'r> = Stream<'r>> {
     sizes_by_values: HashMap<WithValues, Option<F::Size>>,
     /// The total number of sizes and free-name values in `sizes_by_values`.
     remembered: usize,
-    /// A counter that is incremented whenever a value is used that depends on the address or path
-    /// of the array or instance being measured.
+    /// The number of values used so far that depend on the address or path of the array or instance
+    /// being measured. A size is cached only if measuring it leaves this number unchanged.
     pub(crate) asked: u64,
     pub(crate) steps: u64,
     max_steps: u64,

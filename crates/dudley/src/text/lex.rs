@@ -101,8 +101,8 @@ impl TokenKind {
     }
 }
 
-/// A table with a flag for each byte, which is `true` for ASCII letters, digits and `_`. A table is
-/// faster than comparing bytes with ranges.
+/// For each byte, whether it is an ASCII letter, a digit or `_`. A table is faster than comparing
+/// bytes with ranges.
 const IN_WORDS: [bool; 256] = {
     let mut found = [false; 256];
     let mut byte = 0;

@@ -173,8 +173,8 @@ impl Template {
         file.table().rows().iter().filter_map(end).max().unwrap_or(start)
     }
 
-    /// Returns a [`File`] without content that has the addresses for these values. The values are
-    /// in order of declaration.
+    /// Returns a [`File`] that has the addresses for these values, but no content. The values are in
+    /// order of declaration.
     fn file_for(&self, values: &[i64]) -> Arc<File> {
         if let Some(known) = self.kept().get(values) {
             return Arc::clone(&known.file);
