@@ -162,7 +162,7 @@ error[E020]: `x` is declared twice
             expected
         );
         let old = source("x = f8\ry = f8\rz = f8\r x = i4\r").render(&diagnostic, false);
-        assert_eq!(old, expected, "line ends of old Macs");
+        assert_eq!(old, expected, "line endings of old Macs");
     }
 
     #[test]
