@@ -10,11 +10,11 @@ pub use binio::diagnostic::{Place, Severity};
 
 /// A deviation of an archive from RFC 37.
 ///
-/// The `place` of a diagnostic about an entry contains the path of the entry as written, unless the
-/// path exceeds [`Limits::max_path_len`](crate::Limits::max_path_len), and a JSON Pointer (RFC 6901)
-/// from the root of the document. If the document consists of consecutive objects, the objects are
-/// numbered from 0, as if they were in an array. Diagnostics about blobs, which are found by
-/// [`Archive::verify`](crate::Archive::verify), contain the normalised path instead.
+/// The `place` of a diagnostic about an entry contains the path of the entry as written, and a JSON Pointer (RFC 6901)
+/// from the root of the document. A path longer than [`Limits::max_path_len`](crate::Limits::max_path_len) is omitted.
+/// If the document consists of consecutive objects, the objects are numbered from 0, as if they were in an array.
+/// Diagnostics about blobs come from [`Archive::verify`](crate::Archive::verify), and contain the normalised path
+/// instead.
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 binio::codes! {
@@ -40,7 +40,7 @@ binio::codes! {
         TimeType = "R108": Error;
         /// The path contains a `..` component or a NUL, or is empty.
         UnsafePath = "R110": Error;
-        /// The path contains a `.` component, `//`, or a `/` at its end, which are removed.
+        /// The path contains `//` or a `.` component, or ends in `/`. These parts are removed.
         UntidyPath = "R111": Error;
         /// The path begins with `/`, which is removed.
         AbsolutePath = "R112": Error;

@@ -60,13 +60,14 @@ pub enum ErrorKind {
     /// A blob is missing, cannot be read, or does not match its blobref.
     #[error("{code} blob {blobref}: {message}")]
     Blob {
-        /// The code for a missing or unreadable blob, a wrong length or a wrong digest.
+        /// The code of the error: the blob is missing or unreadable, or has a wrong length or
+        /// digest.
         code: Code,
         /// The name of the blob.
         blobref: BlobRef,
         /// A description of the error, such as the expected and actual length.
         message: String,
-        /// The error from the store, or `None` if the store returned wrong bytes or there is no
+        /// The error from the store, or `None` if the store returned wrong bytes, or if there is no
         /// store.
         error: Option<StoreError>,
     },
@@ -299,8 +300,8 @@ pub enum KvsError {
         /// The type that was expected.
         expected: &'static str,
     },
-    /// The object of the key, or an object on the path to it, is malformed, links form a cycle, or
-    /// there are too many keys to search for jobs.
+    /// The object of the key or an object on the path to it is malformed. Also returned if links
+    /// form a cycle, or if there are too many keys to search for jobs.
     #[error("{key}: {message}")]
     Invalid {
         /// The key that was requested.
@@ -308,7 +309,8 @@ pub enum KvsError {
         /// A description of the error.
         message: String,
     },
-    /// A blob on the path to the key cannot be read.
+    /// A blob with the value of the key, or on the path to the key, cannot be read. Also returned
+    /// if the value is too large.
     #[error("{key}: blob {blobref}: {error}")]
     Blob {
         /// The key that was requested.
@@ -324,8 +326,8 @@ pub enum KvsError {
 }
 
 impl KvsError {
-    /// Returns `true` if the error means that a key has an unexpected type, or that its object, a
-    /// blob or the store is damaged.
+    /// Returns `true` if the error means that a key has an unexpected type, or that the object of a
+    /// key, a blob or the store is damaged.
     pub fn is_bad_data(&self) -> bool {
         match self {
             Self::Type { .. } | Self::Invalid { .. } => true,

@@ -1,7 +1,7 @@
 //! Running work in the caller's `rayon` pool, or on a single thread without the feature `rayon`.
 
-/// A progress function, which is called on any thread with the number of bytes processed since the
-/// last call.
+/// A progress function. It is called with the number of bytes processed since the last call, and
+/// any thread may call it.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
 /// Calls the progress function, if there is one, with the number of bytes processed.
@@ -31,9 +31,9 @@ pub(crate) fn join<A: Send, B: Send>(
     (first(), second())
 }
 
-/// Calls `each` for every item, in parallel. Each call also gets a value created by `state`, which
-/// may be reused for later items on the same thread. Returns the results in the order of the items.
-/// After an error, no further items are started.
+/// Calls `each` for every item, in parallel. Each call also receives a value created by `state`;
+/// this value may be reused for later items on the same thread. Returns the results in the order of
+/// the items. After an error, no further items are started.
 pub(crate) fn try_map<T: Sync, S, R: Send, E: Send>(
     items: &[T],
     state: impl Fn() -> S + Sync + Send,

@@ -193,8 +193,8 @@ impl Dir {
         Ok(Temporary { file: None, name: Some(name) })
     }
 
-    /// Creates a file without a name, which disappears on drop unless it has been given a name.
-    /// Returns `None` if the system or file system does not support unnamed files.
+    /// Creates an unnamed file, which disappears on drop unless it gets a name first. Returns
+    /// `None` if the system or file system does not support unnamed files.
     #[cfg(target_os = "linux")]
     fn make_unnamed(&self, mode: Mode) -> io::Result<Option<File>> {
         use std::sync::LazyLock;
@@ -270,7 +270,8 @@ impl Dir {
             use rustix::io::Errno;
 
             match renameat_with(&self.0, from, &self.0, to, RenameFlags::NOREPLACE) {
-                // The system or file system does not support the operation.
+                // If the system or file system does not support this operation, link the file
+                // instead.
                 Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
                 renamed => return Ok(renamed?),
             }
@@ -293,7 +294,7 @@ impl Dir {
             let remove = move || drop(dir.remove(&remove));
             match TemporaryFile::create(remove, || make(&name)) {
                 Ok((made, registered)) => return Ok((made, (name, registered))),
-                // A crashed process with our process ID may have left this file.
+                // Try another name: a crashed process with our process ID may have left this file.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }

@@ -46,7 +46,7 @@ pub struct RegionStore {
 
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// The index of the file in `files`.
+    /// The index in `files` of the file that contains the blob.
     file: usize,
     offset: u64,
     size: u64,

@@ -5,8 +5,8 @@ use std::io;
 use super::dir::Dir;
 use crate::model::ArchivePath;
 
-/// The maximum depth at which a [`Walk`] keeps every directory on the current path open. If the path
-/// is deeper, the walk also keeps its last directory open, but not the directories in between.
+/// The maximum depth at which a [`Walk`] keeps every directory on the current path open. If the path is deeper, the
+/// walk also keeps the last directory of the path open, but not the directories in between.
 const KEPT_LEVELS: usize = 32;
 
 /// Opens directories below a root one after another. Keeps the last directory and its parents open,

@@ -53,8 +53,8 @@ impl<'s> Externalizer<'s> {
     ///
     /// # Errors
     ///
-    /// Same as [`OpenOptions::parse`]. In these cases, nothing is written. Also fails with [`ErrorKind::Store`] if the
-    /// store is damaged or cannot be written, and if the writer fails.
+    /// Same as [`OpenOptions::parse`]. In these cases, nothing is written. Also fails if the writer fails, and with
+    /// [`ErrorKind::Store`] if the store is damaged or cannot be written.
     pub fn run<W: Write>(
         &self,
         document: &[u8],

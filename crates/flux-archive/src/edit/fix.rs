@@ -178,7 +178,8 @@ mod tests {
             format!(
                 r#"[{{"path":"f","mode":33188,"size":9,"encoding":"blobvec","data":[[0,4,"{sha1}"],[2,4,"{sha1}"]]}}]"#
             ),
-            // The blob is larger than 1 MiB, which only a different archive could avoid.
+            // The only deviation is a blob larger than 1 MiB, which would remain if the entry were
+            // written again.
             format!(
                 r#"[{{"path":"f","mode":33188,"size":2097152,"encoding":"blobvec","data":[[0,2097152,"{sha1}"]]}}]"#
             ),

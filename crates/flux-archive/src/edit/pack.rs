@@ -12,8 +12,8 @@ use crate::write::{Detector, Encoding, Writer};
 use binio::check_limit;
 
 /// Moves the content of blobs into an archive, so that it can be read without a store. Every blob
-/// is verified. Holes become zeros unless the whole file is a hole, because text and base64 cannot
-/// represent holes. A file whose blobs cannot be read is reported and copied unchanged.
+/// is verified. Text and base64 cannot represent holes, so holes become zeros, unless the whole
+/// file is a hole. A file whose blobs cannot be read is reported and copied unchanged.
 ///
 /// ```
 /// use flux_archive::store::{BlobStoreMut, MemoryStore};

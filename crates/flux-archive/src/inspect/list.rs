@@ -36,8 +36,8 @@ pub struct LongLine<'a> {
 }
 
 impl<'a> LongLine<'a> {
-    /// Creates a line from an entry as written in the document. Returns `None` if the path or mode is missing, or if a
-    /// number is invalid.
+    /// Creates a line from an entry as written in the document. Returns `None` if the path or mode is missing or
+    /// invalid, or if the size is invalid.
     pub fn of(raw: &RawEntry<'a>) -> Option<Self> {
         let mode = u32::try_from(integer(&raw.get("mode")?)?).ok()?;
         let size = raw.get("size").map_or(Some(0), |size| integer(&size))?;

@@ -72,16 +72,17 @@ pub struct VerifyReport {
     /// The number of entries in the archive, or `None` if the archive cannot be read.
     pub entries: Option<u64>,
     /// The number of blobs that were checked, including missing blobs. A blob that occurs several
-    /// times counts once, or once for each length that the archive states for it.
+    /// times counts once. If the archive states several lengths for it, it counts once for each
+    /// length.
     pub blobs: u64,
     /// The total size of the valid blobs in bytes.
     pub bytes: u64,
     /// The number of checked blobs that use SHA-1, including missing blobs. An attacker can
     /// construct two different blobs with the same SHA-1 digest.
     pub sha1: u64,
-    /// The reasons why the archive cannot be read. If it can be read, the [`Archive::diagnostics`],
-    /// an error for each blob that is missing or has a wrong length or digest, and an error for
-    /// each file with a blob that uses a hash that is not allowed.
+    /// If the archive cannot be read, the reasons. Otherwise, the [`Archive::diagnostics`], an
+    /// error for each file with a blob whose hash function is not allowed, and an error for each
+    /// blob that is missing or has a wrong length or digest.
     pub diagnostics: Vec<Diagnostic>,
     /// The number of further diagnostics, which are not listed. See [`Archive::more_diagnostics`].
     pub more_diagnostics: u64,

@@ -1,6 +1,6 @@
-//! A cursor over JSON text, which borrows values and reports the offsets of errors. It reads
-//! punctuation and strings itself, and skips other values with `serde_json`. Neither the cursor nor
-//! `serde_json` recurses into nested values.
+//! A cursor over JSON text. It borrows values from the text, and reports the offsets of errors. It
+//! reads punctuation and strings itself, and skips other values with `serde_json`. Neither the
+//! cursor nor `serde_json` recurses into nested values.
 
 use std::borrow::Cow;
 
@@ -70,7 +70,7 @@ impl<'a> Json<'a> {
         (len == inner.len() as u64).then_some(inner)
     }
 
-    /// Returns the value with its own copy of the text.
+    /// Copies the text, so that the result does not borrow from the document.
     pub fn into_owned(self) -> Json<'static> {
         Json { text: Cow::Owned(self.text.into_owned()), string: self.string }
     }
@@ -83,7 +83,7 @@ impl<'a> Json<'a> {
 pub struct JsonError {
     /// A description of the error, such as the expected and the actual character.
     pub message: String,
-    /// The offset of the error in the text in bytes.
+    /// The offset of the error in the text, in bytes.
     pub offset: u64,
 }
 

@@ -7,10 +7,10 @@
 //! | `\uXXXX` | a character up to U+FFFF, except surrogates |
 //! | `\uD800` to `\uDBFF`, `\uDC00` to `\uDFFF` | a pair of surrogates encodes a character beyond U+FFFF; a lone surrogate is invalid |
 //!
-//! A string may contain a file of hundreds of megabytes with an escape in every line. Blocks that
-//! contain only two-character escapes are therefore scanned and decoded as a whole, and simple
-//! loops process the rest byte by byte. Without the blocks, extracting text takes four times as
-//! long (`cargo xtask bench flux-archive`).
+//! A string may contain a file of hundreds of megabytes with an escape in every line. Blocks whose
+//! escapes all have two characters are therefore scanned and decoded as a whole, and simple loops
+//! process the rest byte by byte. Without the blocks, extracting text takes four times as long
+//! (`cargo xtask bench flux-archive`).
 
 use wide::u8x16;
 
@@ -167,8 +167,8 @@ pub(crate) fn scan_piece(bytes: &[u8]) -> (usize, Measure) {
     scan_until(bytes, |character| character.is_none())
 }
 
-/// Measures text up to the first byte that is not valid text, or up to a `\u` escape for whose character `stop` returns
-/// `true`. The character is `None` for an unpaired surrogate.
+/// Measures text up to the first byte that is not valid text, or up to a `\u` escape if `stop` returns `true` for its
+/// character. The character is `None` for an unpaired surrogate.
 #[inline]
 fn scan_until(bytes: &[u8], stop: impl Fn(Option<char>) -> bool) -> (usize, Measure) {
     let (mut at, mut saved) = (0, 0);
@@ -205,10 +205,10 @@ fn scan_until(bytes: &[u8], stop: impl Fn(Option<char>) -> bool) -> (usize, Meas
     (at, Measure { len: (at - saved) as u64, nul, lone_surrogate })
 }
 
-/// Measures a block that is valid, does not contain the end of the string, and contains only
-/// two-character escapes other than `\\`, so that every backslash starts an escape. Returns the
-/// length of the block and the number of escapes, or `None` for any other block. The compiler
-/// vectorises the loops.
+/// Measures a block that is valid and does not contain the end of the string. Every escape in the
+/// block must have two characters and must not be `\\`, so that every backslash starts an escape.
+/// Returns the length of the block and the number of escapes, or `None` for any other block. The
+/// compiler vectorises the loops.
 fn simple_block(bytes: &[u8]) -> Option<(usize, usize)> {
     let block: &[u8; BLOCK + 1] = bytes.first_chunk()?;
     let is = |byte: u8, other: u8| u8::from(byte == other);

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_escaped_as_by_the_c_writer_of_flux() {
+    fn text_is_escaped_as_in_the_c_writer_of_flux() {
         let text = Text::new("\u{1}\u{8}\t\n\u{b}\u{c}\r\u{1f}\"\\/\u{7f}\u{ffff}é😀");
         assert_eq!(
             text.escaped(),

@@ -85,8 +85,9 @@ impl BrokerState {
     ///
     /// # Errors
     ///
-    /// Same as [`StateDir::value`]. If a key is not found in a damaged dump, fails with [`StoreError::Damaged`],
-    /// because the key may be in the missing part.
+    /// For a state directory, same as [`StateDir::value`]. For a dump, fails with [`KvsError::NotFound`] if there is no
+    /// such key, and with [`KvsError::Store`] if the value cannot be read. If a damaged dump does not contain the key,
+    /// the error is [`StoreError::Damaged`], because the key may be in the missing part.
     pub fn value(&self, key: &str) -> Result<Vec<u8>, KvsError> {
         match self {
             Self::Directory(state) => state.value(key),

@@ -213,8 +213,9 @@ impl StateDir {
     /// # Errors
     ///
     /// Fails with [`KvsError::NotFound`] if there is no such key, with [`KvsError::Type`] if the key is a directory or
-    /// leads through a value, with [`KvsError::Blob`] if a blob on the path is missing or damaged, and with
-    /// [`KvsError::Invalid`] if an object on the path is malformed or links form a cycle.
+    /// leads through a value, with [`KvsError::Blob`] if a blob with the value or on the path to the key is missing or
+    /// damaged, or if the value is too large, and with [`KvsError::Invalid`] if the object of the key or an object on
+    /// the path is malformed, or if links form a cycle.
     pub fn value(&self, key: &str) -> Result<Vec<u8>, KvsError> {
         let invalid = |message: &str| invalid(key, message);
         let object = self.look_up(key)?;
@@ -298,8 +299,8 @@ impl StateDir {
     }
 }
 
-/// Counts a step on the path to a key. Fails after too many steps, because a path that long is
-/// probably a cycle.
+/// Counts a step on the path to a key. Fails after too many steps, because the path then probably
+/// contains a cycle.
 fn step(key: &str, steps: &mut usize) -> Result<(), KvsError> {
     *steps = steps.checked_sub(1).ok_or_else(|| invalid(key, "links form a cycle"))?;
     Ok(())

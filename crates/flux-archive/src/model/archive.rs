@@ -75,8 +75,8 @@ impl<'a> Archive<'a> {
         self.entries.iter().find(|entry| entry.path.as_str() == path)
     }
 
-    /// Returns an archive with its own copy of the parts borrowed from the document, so that the document can be
-    /// dropped. [`OpenOptions::open`](crate::OpenOptions::open) returns such an archive.
+    /// Copies the parts borrowed from the document, so that the document can be dropped. An archive returned by
+    /// [`OpenOptions::open`](crate::OpenOptions::open) does not borrow from the document.
     ///
     /// ```
     /// use flux_archive::{Archive, Error, Profile};

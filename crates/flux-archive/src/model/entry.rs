@@ -119,7 +119,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Returns an entry with its own copy of the parts borrowed from the document.
+    /// Copies the parts borrowed from the document, so that the result does not borrow from it.
     pub fn into_owned(self) -> Entry<'static> {
         let Self { index, path, mode, size, mtime, ctime, content, extra } = self;
         let extra = extra.into_iter().map(|(key, value)| (key.into_owned(), value.into_owned()));
@@ -175,7 +175,8 @@ impl Content<'_> {
         }
     }
 
-    /// Returns the content with its own copy of the text borrowed from the document.
+    /// Copies the text borrowed from the document, if there is any, so that the result does not
+    /// borrow from it.
     pub fn into_owned(self) -> Content<'static> {
         match self {
             Self::Directory => Content::Directory,

@@ -16,7 +16,7 @@ binio::limits! {
         max_json_bytes: u64 = 1 << 40;
         /// The maximum number of entries in an archive. Default: 16 million.
         max_entries: u64 = 1 << 24;
-        /// The maximum number of members of an entry, including unknown ones. Default: 10,000.
+        /// The maximum number of members of an entry, including unknown members. Default: 10,000.
         max_members: u64 = 10_000;
         /// The maximum number of regions of a file. Default: 16 million.
         max_regions: u64 = 1 << 24;

@@ -53,7 +53,7 @@ impl fmt::Display for FileType {
     }
 }
 
-/// The type and the permissions of an entry. The type is one of [`FileType`], and bits above the
+/// The type and the permissions of an entry. The type is always a [`FileType`]. Any bits above the
 /// type are kept.
 ///
 /// ```

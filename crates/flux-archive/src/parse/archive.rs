@@ -180,7 +180,8 @@ impl OpenOptions {
         Ok(found)
     }
 
-    /// Returns a report that contains an error if the profile does not accept the container.
+    /// Creates a report. If the profile does not accept the form of the archive, the report
+    /// contains an error.
     fn report<'a>(&self, raw_entries: &RawEntries<'a>) -> Report<'a> {
         let mut report = Report::new(self.profile, &self.limits, raw_entries.pointer());
         match raw_entries.form() {
@@ -242,7 +243,7 @@ fn offset_in(document: &[u8], part: &str) -> u64 {
     (part.as_ptr() as usize).saturating_sub(document.as_ptr() as usize) as u64
 }
 
-/// The properties of an entry that may conflict with other entries.
+/// The properties by which an entry may conflict with another entry.
 struct Item<'e> {
     index: u64,
     key: Option<&'e Json<'e>>,
@@ -250,7 +251,8 @@ struct Item<'e> {
     file_type: FileType,
 }
 
-/// Returns an item for each entry. `keys` is empty unless the archive is a dict.
+/// Returns the properties of each entry. `keys` contains the key of each entry of a dict, and is
+/// empty for any other archive.
 fn items<'e>(entries: &'e [Entry<'_>], keys: &'e [Json<'e>]) -> Vec<Item<'e>> {
     let item = |(at, entry): (usize, &'e Entry<'_>)| Item {
         index: entry.index,

@@ -35,8 +35,8 @@ pub(crate) struct Buffers {
 }
 
 impl Data {
-    /// Returns the position of the data of a file, or `None` if the content has no data in the
-    /// source, or if its base64 contains escapes.
+    /// Returns the position of the data of a file. Returns `None` if the source does not contain
+    /// the data, or if its base64 contains escapes.
     pub(super) fn of(
         content: &Content<'_>,
         position: impl Fn(&str) -> Option<Range<u64>>,
@@ -54,9 +54,8 @@ impl Data {
         }
     }
 
-    /// Adds the bytes in the range `left_out`, which are directly before the data in the source, to
-    /// the start of the data. If the data is text, `text_len` is the decoded length of the added
-    /// bytes.
+    /// Extends the range of the data by `left_out`, the range directly before it in the source. If
+    /// the data is text, `text_len` is the decoded length of `left_out`.
     pub(super) fn prepend(&mut self, left_out: &Range<u64>, text_len: u64) {
         if let Self::Text { len, .. } = self {
             *len += text_len;

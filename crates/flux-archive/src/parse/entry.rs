@@ -30,8 +30,8 @@ use binio::{check_limit, pointer};
 /// The members that occur only in the dialect that Flux used before RFC 37.
 const OLD_MEMBERS: [&str; 3] = ["version", "type", "blobvec"];
 
-/// Interprets an entry. Returns `None` for an invalid entry, whose errors are reported. The profile
-/// matters only for the dialect that Flux used before RFC 37. Fails if a limit is exceeded.
+/// Interprets an entry. Reports the errors of an invalid entry, and returns `None` for it. The
+/// profile matters only for the dialect that Flux used before RFC 37. Fails if a limit is exceeded.
 pub(crate) fn decode<'a>(
     raw: &RawEntry<'a>,
     profile: Profile,
@@ -141,8 +141,8 @@ impl<'a> Members<'a> {
     }
 
     /// Returns `true` and reports a deviation if the entry is in the dialect that Flux used before
-    /// RFC 37. In that dialect, there is no `encoding`, and an entry has the member `version` and a
-    /// `type` of `"fileref"`, or the member `blobvec`.
+    /// RFC 37. An entry in that dialect has no `encoding`. It has the member `blobvec`, or both a
+    /// `version` and the `type` `"fileref"`.
     fn old_dialect(&self, profile: Profile, report: &mut Report<'a>) -> bool {
         let fileref = self.extra("type").is_some_and(|value| value.get() == "\"fileref\"");
         let is_known =
@@ -161,8 +161,8 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Returns the normalised path, which is the member `path` or else the key, or `None` if the path
-/// is missing or invalid.
+/// Returns the normalised path. The path is the member `path` or, without this member, the key.
+/// Returns `None` if the path is missing or invalid.
 fn path<'a>(
     key: Option<&Json<'a>>,
     members: &Members<'a>,

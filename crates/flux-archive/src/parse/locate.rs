@@ -1,4 +1,4 @@
-//! Finding the archive in a document, and determining the kind of its container.
+//! Finding the archive in a document, and determining its form.
 //!
 //! | document | archive |
 //! |---|---|
@@ -23,7 +23,7 @@ pub(super) struct Place<'a> {
     /// A cursor after the opening bracket of the array or dict, or before the first of consecutive
     /// objects.
     pub(super) cursor: Cursor<'a>,
-    /// The container, or `None` for any other value.
+    /// The form of the archive, or `None` if the value is neither an array nor an object.
     pub(super) form: Option<Form>,
     pub(super) pointer: String,
 }
@@ -102,7 +102,8 @@ enum Kind {
     Jobspec,
 }
 
-/// Determines the kind of the object at the cursor from its members.
+/// Determines from the members of the object at the cursor whether it is a dict, an entry or a
+/// jobspec.
 fn kind(mut cursor: Cursor<'_>) -> Result<Kind> {
     cursor.expect(b'{')?;
     let mut first = true;

@@ -28,14 +28,14 @@ use crate::model::{Content, Entry};
 /// checked in pieces.
 const WINDOW: usize = PIECE;
 
-/// The maximum number of bytes in a window, if an entry is longer than [`WINDOW`].
+/// The maximum number of bytes in a window that contains an entry longer than [`WINDOW`].
 const MAX_WINDOW: usize = 16 << 20;
 
 /// An archive whose data stays in its source until it is extracted. Created by [`OpenOptions::locate`].
 pub struct Located<'s> {
     pub(crate) source: &'s dyn ReadAt,
     pub(crate) entries: Vec<Entry<'static>>,
-    /// The position of the data of each entry, or `None` if its data is not in the source.
+    /// For each entry, the position of its data, or `None` if the data is not in the source.
     pub(crate) data: Vec<Option<Data>>,
 }
 
@@ -51,9 +51,9 @@ impl OpenOptions {
     ///
     /// Returns `None` if the document must be [read](Self::read_source) as a whole. This is the
     /// case if a [pointer](Self::pointer) is set, or if the document is not an array of entries,
-    /// has errors or diagnostics, exceeds a limit, or has an entry longer than 16 MiB, not counting
-    /// `data` that is a string. If the source changes before the files are extracted, their
-    /// extraction may fail, or they may contain other data.
+    /// has errors or diagnostics, exceeds a limit, contains base64 with escapes, or has an entry
+    /// longer than 16 MiB, not counting `data` that is a string. If the source changes before the
+    /// files are extracted, their extraction may fail, or they may contain other data.
     ///
     /// ```
     /// use flux_archive::OpenOptions;
@@ -87,7 +87,8 @@ impl OpenOptions {
         let (mut window, mut offset, mut len) = (Vec::new(), 0, min_len);
         let mut long: Option<LongString> = None;
         loop {
-            // The window starts with the part of the entry before a long string.
+            // If there is a long string, the window starts with the part of its entry before the
+            // string.
             let head = long.as_ref().map_or(0, |long| long.head);
             let rest = usize::try_from(source.len() - offset).unwrap_or(usize::MAX);
             window.resize(head + len.min(rest), 0);
@@ -129,8 +130,8 @@ enum Read {
     All,
     /// The offset in the window after the last whole entry.
     Part(usize),
-    /// The window contains no whole entry. `data` is the offset of the first character of its data, if the data is a
-    /// string.
+    /// The window contains no whole entry. `data` is the offset of the first character of the entry's data, if the data
+    /// is a string.
     TooLong { data: Option<usize> },
 }
 
@@ -177,7 +178,7 @@ impl Located<'_> {
                 Ok(Some(raw)) => raw,
                 Ok(None) if is_last => return Some(Read::All),
                 // An error in the last window is an error of the archive. In any other window, the
-                // rest of the entry is missing.
+                // rest of the entry may merely be missing.
                 Err(_) if is_last => return None,
                 Ok(None) | Err(_) if used == 0 => {
                     return Some(Read::TooLong { data: first.data_start() });
@@ -214,8 +215,8 @@ impl Located<'_> {
     }
 }
 
-/// Returns a window as text, without an incomplete character at its end unless it is the last
-/// window. Returns `None` if it is not UTF-8.
+/// Returns a window as text. Unless it is the last window, an incomplete character at its end is
+/// left out. Returns `None` if the window is not UTF-8.
 pub(super) fn text_of(window: &[u8], is_last: bool) -> Option<&str> {
     match simdutf8::compat::from_utf8(window) {
         Ok(text) => Some(text),

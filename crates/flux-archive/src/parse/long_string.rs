@@ -8,8 +8,8 @@
 //! parsed         {"path":"a","encoding":"base64","data":"Bg==","size":1}
 //! ```
 //!
-//! The checked part of text is the whole string. The last group of base64 remains, because only this group may have
-//! padding.
+//! For text, the checked part is the whole string. For base64, the parser gets the last group, because only this group
+//! may have padding.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub(super) const PIECE: usize = 64 << 10;
 
 /// The checked part of a string in a source.
 pub(super) struct LongString {
-    /// The number of bytes of the entry before the string.
+    /// The number of bytes in the entry before the string.
     pub(super) head: usize,
     /// The position of the checked part in the source.
     pub(super) range: Range<u64>,
@@ -83,8 +83,9 @@ impl LongString {
         self.text_len += text_len;
     }
 
-    /// Subtracts the decoded length of the checked part from the size of an entry that was parsed without this part.
-    /// Returns this length, or `None` if it does not follow from the encoding.
+    /// Subtracts the decoded length of the checked part from the `size` of an entry that was read without this part.
+    /// Returns the decoded length. Returns `None` if the encoding does not determine this length, or if the `size` is
+    /// not an integer.
     pub(super) fn reduce_size(&self, raw: &mut RawEntry<'_>) -> Option<u64> {
         let encoding = raw.get("encoding");
         let len = match encoding.as_ref().map(Json::plain_string) {
@@ -94,7 +95,7 @@ impl LongString {
             _ => return None,
         };
         if let Some(size) = raw.members.iter_mut().flatten().find(|member| member.is("size")) {
-            // The parser rejects a negative size.
+            // If the size is too small, the result is negative, and the parser rejects it.
             let reduced = integer(&size.value)?.checked_sub_unsigned(len)?;
             size.value = Json::parse(&reduced.to_string()).ok()?.into_owned();
         }
@@ -102,7 +103,7 @@ impl LongString {
     }
 }
 
-/// How much of a string has been checked.
+/// The result of checking a piece: more of the string follows, or all of it has been checked.
 enum Extended {
     Part,
     All,

@@ -45,14 +45,15 @@ impl<'a> RawEntry<'a> {
         members.iter().rev().find(|member| member.is(name)).map(|member| member.value.clone())
     }
 
-    /// Returns the path as written in the member `path`, or else the key. Returns `None` if neither
-    /// is a valid string. The path has not been checked, so do not open it.
+    /// Returns the path as written: the member `path` or, without this member, the key. Returns
+    /// `None` if this value is missing or is not a valid string. The path has not been checked, so
+    /// do not open it.
     pub fn path(&self) -> Option<Text<'a>> {
         Text::from_json(&self.get("path").or_else(|| self.key())?).ok()
     }
 }
 
-/// An iterator over the entries of a document, which uses bounded memory. Created by [`OpenOptions::entries`].
+/// An iterator over the entries of a document. It uses a bounded amount of memory. Created by [`OpenOptions::entries`].
 ///
 /// The iterator ends after the first error.
 #[derive(Clone, Debug)]
@@ -145,8 +146,7 @@ impl<'a> RawEntries<'a> {
         self.cursor.position()
     }
 
-    /// Returns the kind of container that contains the entries in the document, or `None` if the
-    /// document is not an archive.
+    /// Returns the form of the archive, or `None` if the document is not an archive.
     pub fn form(&self) -> Option<Form> {
         self.form
     }

@@ -8,8 +8,8 @@ use crate::json::{Cursor, Json, Text, integer};
 use crate::model::{BlobRef, Limits, Region};
 use binio::check_limit;
 
-/// The maximum size of a blob in RFC 10, in bytes. RFC 10 temporarily allows 1 GiB, but a store may reject
-/// blobs larger than this.
+/// The maximum size of a blob in RFC 10, in bytes. RFC 10 temporarily allows blobs of up to 1 GiB, but a store may
+/// reject blobs larger than 1 MiB.
 pub(crate) const USUAL_BLOB_SIZE: u64 = 1 << 20;
 
 /// Parses all regions of a file. Returns `None` if a region is invalid. `place` is the JSON pointer

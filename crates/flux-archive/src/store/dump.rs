@@ -22,7 +22,7 @@ use crate::model::{BlobRef, HashType};
 /// The size in bytes of a block in a tar file.
 const BLOCK: u64 = 512;
 
-/// The range of bytes of a member in the file.
+/// The byte range of a member in the file.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     offset: u64,

@@ -21,8 +21,9 @@ pub struct GcReport {
 
 /// Removes the blobs of a store that are not in `named`, or only reports them if `dry_run` is set.
 ///
-/// `named` must contain every blob that is still in use. The `content.sqlite` of a Flux instance also contains the keys
-/// of the instance as blobs. Blobs that are stored during the call may be removed.
+/// `named` must contain every blob that is still in use. The `content.sqlite` of a Flux instance also stores the keys
+/// of the instance as blobs, so the blobs of its archives are not enough. Blobs that are stored during the call may be
+/// removed.
 ///
 /// ```
 /// use flux_archive::HashType;

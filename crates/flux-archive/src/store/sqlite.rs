@@ -261,8 +261,9 @@ fn check_regular(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
 }
 
-/// Checks that the tables of Flux are plain tables. Fails if one of them is a view, is a virtual
-/// table, has computed columns, or has triggers while the database is open for writing.
+/// Checks that the tables of Flux are plain tables. Fails if one of them is a view or a virtual
+/// table, or has computed columns. If the database is open for writing, triggers are an error as
+/// well.
 fn check_schema(connection: &Connection, writable: bool) -> Result<(), StoreError> {
     let reject = |table: &str, found: &str| {
         Err(StoreError::Damaged(format!("expected {table} to be a plain table, found {found}")))

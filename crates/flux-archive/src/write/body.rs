@@ -53,8 +53,8 @@ impl<W: Write> Writer<W> {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::NotWritable`](crate::ErrorKind::NotWritable) if the archive is a dict that already has
-    /// the path, with [`ErrorKind::Io`](crate::ErrorKind::Io) if the body of the previous file was not finished, or if
-    /// the output cannot be written.
+    /// the path, and with [`ErrorKind::Io`](crate::ErrorKind::Io) if the body of the previous file was not finished, or
+    /// if the output cannot be written.
     pub fn body<'w, 'e>(
         &'w mut self,
         entry: &'e Entry<'e>,
@@ -68,8 +68,9 @@ impl<W: Write> Writer<W> {
 
 #[cfg(unix)]
 impl<W: Write> Body<'_, '_, W> {
-    /// Writes data of `len` bytes that is already encoded. It must consist of complete characters
-    /// or base64 groups, and so must all data written before it.
+    /// Writes data that is already encoded; `len` is its length in bytes before encoding. The data
+    /// must consist of complete characters or base64 groups, and so must all data written before
+    /// it.
     pub(crate) fn write_encoded(&mut self, encoded: &[u8], len: u64) -> Result<()> {
         debug_assert!(
             self.carry.is_empty(),

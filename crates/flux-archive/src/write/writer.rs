@@ -15,7 +15,8 @@ use crate::parse::RawEntry;
 ///
 /// [`entry`](Self::entry) writes entries in a form that RFC 37 allows: sizes are added, text with a NUL becomes base64,
 /// and regions are sorted. If RFC 37 has no form for an entry, the entry is rejected before any of it is written. After
-/// any other error, the document is incomplete. [`copy`](Self::copy) keeps all deviations of an entry.
+/// any other error, the document is incomplete. In contrast, [`copy`](Self::copy) copies an entry as written, even if
+/// it deviates from RFC 37.
 ///
 /// ```
 /// use flux_archive::json::Text;
@@ -58,7 +59,7 @@ impl<W: Write> Writer<W> {
         self
     }
 
-    /// Returns the kind of container that the writer writes.
+    /// Returns the form of the archive that the writer writes.
     pub fn form(&self) -> Form {
         self.form
     }
@@ -68,7 +69,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::NotWritable`] if RFC 37 has no form for the entry, or if a dict already has its path. In
-    /// these cases, nothing of the entry is written. Fails with [`ErrorKind::Io`] if a [`Body`](crate::Body) was not
+    /// these cases, no part of the entry is written. Fails with [`ErrorKind::Io`] if a [`Body`](crate::Body) was not
     /// finished, or if the output cannot be written.
     pub fn entry(&mut self, entry: &Entry<'_>) -> Result<()> {
         let plan = Plan::of(entry)?;

@@ -18,7 +18,8 @@ use super::walk::Item;
 /// The maximum size in bytes of a file that is encoded in memory. Larger files are streamed.
 pub(super) const IN_MEMORY: u64 = 1 << 20;
 
-/// The number of bytes to read at a time: a multiple of 3, for base64, and of [`BLOCK`].
+/// The number of bytes to read at a time: a multiple of 3, so that pieces end between base64
+/// groups, and a multiple of [`BLOCK`].
 pub(super) const PIECE: usize = 48 << 10;
 
 /// The size in bytes of a block that is treated as a hole if all its bytes are zero.
@@ -153,7 +154,8 @@ fn read_blobs(
         StoreError::check_size(len).map_err(ErrorKind::Store)?;
         blob.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
         let read = read_full(file, blob, offset)?;
-        // If the file was truncated in the meantime, zeros replace the missing bytes, as with tar.
+        // If the file was truncated in the meantime, replace the missing bytes with zeros, as tar
+        // does.
         blob[read..].fill(0);
         let blobref = store.put(creator.chunking.hash, blob).map_err(ErrorKind::Store)?;
         creator.count(len);
@@ -206,8 +208,8 @@ fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, 
     Ok(data)
 }
 
-/// Reads a file too large for memory to determine its encoding. Also returns the number of bytes to
-/// write: the length of the text, or no limit for base64.
+/// Determines the encoding of a file too large for memory. Also returns the maximum number of bytes
+/// to write: the length of the text, or no limit for base64.
 fn encoding_of(file: &File) -> Result<(Encoding, u64)> {
     let (mut detector, mut len) = (Detector::default(), 0);
     for_each_piece(file, 0, |_, piece| {
@@ -220,7 +222,7 @@ fn encoding_of(file: &File) -> Result<(Encoding, u64)> {
     })
 }
 
-/// Writes a file too large for memory from `offset` to its end, but at most `len` bytes. In a text
+/// Writes the part of a large file that starts at `offset`, but at most `len` bytes. In a text
 /// file, bytes that are no longer valid text become `?`. Returns `true` if there are any such
 /// bytes, or if a text file has become shorter.
 pub(super) fn stream(
@@ -298,8 +300,8 @@ impl Repair {
     }
 }
 
-/// Reads a file in pieces, from `offset` to its end. Calls `take` with the offset and the bytes of
-/// each piece, until `take` returns `false`.
+/// Reads a file in pieces, from `offset` to the end of the file. Calls `take` with the offset and
+/// the bytes of each piece, until `take` returns `false`.
 fn for_each_piece(
     file: &File,
     mut offset: u64,

@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Generates the content of a file, which may be longer than a piece.
+    /// Generates file content that may be longer than a piece.
     fn parts() -> impl Strategy<Value = Vec<u8>> {
         let part = prop_oneof![
             ("[a-z\n\"\\\\é😀]{1,30}", 1_usize..4000)

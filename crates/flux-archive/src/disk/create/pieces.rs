@@ -46,10 +46,10 @@ impl Piece {
     }
 }
 
-/// Writes a file as base64, up to the end of the piece that contains byte `size - 1`, or to the end
-/// of the file. Returns the number of bytes written. All threads read and encode, while the calling
-/// thread writes. On two threads, this takes 0.8 times as long as on one (`cargo xtask bench
-/// flux-archive`, "large: create, all inside").
+/// Writes a file as base64. Stops after the piece that contains byte `size - 1`, or earlier if the
+/// file ends. Returns the number of bytes of the file that were written. All threads read and
+/// encode, while the calling thread writes. On two threads, this takes 0.8 times as long as on one
+/// (`cargo xtask bench flux-archive`, "large: create, all inside").
 pub(super) fn write_base64<W: Write>(
     creator: &Creator<'_>,
     file: &File,

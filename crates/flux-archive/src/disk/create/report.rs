@@ -16,7 +16,8 @@ pub struct CreateReport {
     /// The absolute paths among the arguments of [`write`](crate::disk::Creator::write). Their
     /// leading `/` was removed.
     pub absolute: Vec<String>,
-    /// The paths of files that the walk found, but [left out](crate::disk::Creator::leave_out).
+    /// The paths of the files and directories that [`leave_out`](crate::disk::Creator::leave_out)
+    /// kept out of the archive.
     pub left_out: Vec<String>,
     /// The number of bytes in holes that were written as zeros, because text and base64 cannot
     /// represent holes. Only files larger than 1 MiB are counted.

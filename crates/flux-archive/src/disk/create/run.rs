@@ -178,7 +178,7 @@ impl Creator<'_> {
 #[derive(Default)]
 struct Taken {
     files: HashMap<String, (FileId, FileType)>,
-    /// The paths of all directories above these files.
+    /// The paths of all directories above the files in `files`.
     above: HashSet<String>,
 }
 

@@ -65,8 +65,8 @@ impl<'o> ContentWriter<'o> {
         Self { store, progress, buffers: Buffers::default() }
     }
 
-    /// Writes the content of a new file, and sets its size. In base64 and blobs, long runs of zeros
-    /// become holes.
+    /// Writes the content of a new file, and sets its size. Long runs of zeros become holes if the
+    /// content is base64, or consists of blobs whose regions do not overlap.
     pub(super) fn write(&self, mut file: &File, entry: &Entry<'_>) -> Result<()> {
         let content = entry.content();
         let mut end = content.data_len();
@@ -150,7 +150,8 @@ impl<'o> ContentWriter<'o> {
                 if apart {
                     write_with_holes(file, blob, region.offset)?;
                 } else {
-                    // Also write zeros, because they replace the bytes of an overlapping region.
+                    // Write long runs of zeros as well, because they may replace bytes of an
+                    // earlier region.
                     file.write_all_at(blob, region.offset)?;
                 }
                 report(self.progress, region.size);

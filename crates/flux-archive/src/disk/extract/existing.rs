@@ -9,10 +9,11 @@ use crate::model::{Entry, FileType};
 /// The policy for extracting an entry if a file, link or directory already exists at its path.
 ///
 /// An existing directory is never removed, so a file or link with the same path cannot be
-/// extracted. A directory entry with the same path as an existing directory succeeds, but changes
-/// its permissions and times only with a policy that replaces files. A directory entry with the
-/// same path as an existing file or link always fails. Only [`Overwrite`](Self::Overwrite) replaces
-/// a link with a file, or a file with a link; with any other policy, the entry fails.
+/// extracted. The same applies to an existing special file, such as a FIFO. A directory entry
+/// succeeds if the directory already exists, but the permissions and times of the directory change
+/// only with a policy that replaces files. A directory entry always fails if there is a file or
+/// link at its path. Only [`Overwrite`](Self::Overwrite) replaces a link with a file, or a file
+/// with a link; with any other policy, the entry fails.
 ///
 /// ```
 /// use flux_archive::disk::{Existing, Extractor};
@@ -31,10 +32,10 @@ use crate::model::{Entry, FileType};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Existing {
-    /// A file or link is not extracted, and counts as a failure.
+    /// The entry fails, unless it is a directory that already exists.
     #[default]
     Error,
-    /// The entry is skipped.
+    /// The existing file is kept, and the entry is skipped.
     Skip,
     /// The entry replaces the existing file.
     Overwrite,

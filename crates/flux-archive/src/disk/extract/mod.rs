@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Every path is opened component by component from the descriptor of the target, and no component
-//! may be a symbolic link, no matter who creates it or when. A failed entry leaves nothing behind
-//! and does not stop the extraction of other entries.
+//! may be a symbolic link, no matter who creates it or when. If a file or link fails, no part of it
+//! is left behind. By default, the other entries are still extracted.
 
 mod content;
 mod existing;

@@ -116,8 +116,8 @@ impl<'o> Extractor<'o> {
         /// Sets limits on the sizes of files and on the number of bytes to write.
         limits: Limits;
 
-        /// Sets the only hash function that blobs may use, or `None` to allow all. A file with a
-        /// blob that uses another hash function fails.
+        /// Sets the only hash function that blobs may use, or `None` to allow all. Extracting a
+        /// file fails if one of its blobs uses another hash function.
         require_hash: Option<HashType>;
 
         /// Extracts only the entries that a function selects.

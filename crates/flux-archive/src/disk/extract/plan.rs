@@ -15,8 +15,8 @@ pub(super) struct Plan {
     pub(super) directories: Vec<usize>,
     pub(super) files: Vec<usize>,
     pub(super) links: Vec<usize>,
-    /// The indices of entries that the link policy or the required hash function rejects, and the
-    /// errors.
+    /// The indices of the entries that violate the link policy or do not use the required hash
+    /// function, each with the error.
     pub(super) failures: Vec<(usize, Error)>,
     /// The paths that a file system may treat as equal, because they differ only in case or in the
     /// encoding of accents.
@@ -111,7 +111,7 @@ mod tests {
     use crate::model::ArchivePath;
 
     #[test]
-    fn paths_that_are_equal_except_for_case_or_non_ascii_names_are_twins() {
+    fn paths_that_differ_only_in_case_or_in_non_ascii_names_may_be_treated_as_equal() {
         let found = |paths: &[&'static str]| twins(paths.iter().copied()).len();
         assert_eq!(found(&["a", "b", "a.b", "A/b", "d/e"]), 0);
         assert_eq!(found(&["a/README", "A/readme", "b"]), 2);

@@ -20,7 +20,7 @@ use crate::model::{Archive, Content, Entry, FileType};
 use crate::parallel::try_map;
 use crate::parse::{Buffers, Data, Located};
 
-/// The number of files in a batch, which a single thread processes.
+/// The number of files that a single thread processes as a batch.
 const BATCH: usize = 32;
 
 impl Extractor<'_> {
@@ -34,9 +34,9 @@ impl Extractor<'_> {
         self.run_entries(archive.entries(), None)
     }
 
-    /// Extracts an archive while reading its data from the source piece by piece. Only the entries
-    /// without their data, and buffers for each thread, are in memory. The function set by
-    /// [`select`](Self::select) is called with entries without data.
+    /// Extracts an archive while reading its data from the source piece by piece. The data is never
+    /// in memory as a whole: each thread needs only a few buffers. The function set by
+    /// [`select`](Self::select) receives each entry without its data.
     ///
     /// ```
     /// use flux_archive::OpenOptions;
@@ -324,7 +324,8 @@ impl Run<'_, '_> {
         let entry = &self.entries[index];
         let located = self.data(index);
         let name = name_of(entry.path());
-        // Renaming also detects conflicts, but check for a conflict before writing a large file.
+        // Renaming also detects an existing file. If the new file is large or has blobs, check
+        // before writing it, so that no work is wasted.
         let much = matches!(entry.content(), Content::Blobvec(_)) || content::is_large(entry.len());
         let late = self.options.existing == Existing::Error && !much;
         let decision = if late { Decision::Create } else { self.decide(parent, entry)? };
