@@ -41,9 +41,9 @@ binio::codes! {
         /// All offsets are unset (-1), usually because the writer was interrupted. Each chunk was
         /// located from the end of the previous one.
         OffsetsUnset = "OffsetsUnset": Note;
-        /// An offset is wrong, the offsets are in a different order than the chunks, or, in the
-        /// report of [`recover`](crate::repair::recover), the first chunk does not begin where the
-        /// header implies.
+        /// An offset is wrong, or the offsets are in a different order than the chunks. In the
+        /// report of [`recover`](crate::repair::recover), this can also mean that the first chunk
+        /// does not begin where the header implies.
         OffsetMismatch = "OffsetMismatch": Error;
         /// A spare offset is not -1.
         SpareOffset = "SpareOffset": Error;
@@ -53,7 +53,8 @@ binio::codes! {
         StaleTail = "StaleTail": Note;
         // Metadata
         /// The metadata cannot be read, exceeds a limit, or is not valid JSON. In the report of
-        /// [`recover`](crate::repair::recover), the header of the metadata section may be invalid.
+        /// [`recover`](crate::repair::recover), this can also mean that the header of the metadata
+        /// section is invalid.
         Metadata = "Metadata": Error;
         /// The options or the user bytes of the metadata section are not 0.
         MetadataReserved = "MetadataReserved": Note;
@@ -61,7 +62,8 @@ binio::codes! {
         MagicPadding = "MagicPadding": Note;
         /// A key occurs twice in an object of the metadata. Its last value applies.
         DuplicateKey = "DuplicateKey": Note;
-        /// An integer in the metadata does not fit into 64 bits. Its value is rounded, but its text is exact.
+        /// An integer in the metadata does not fit into 64 bits. Parsing rounds the integer, but the metadata text
+        /// keeps the exact digits.
         BigInteger = "BigInteger": Note;
         /// The metadata describes an array whose type is not supported, whose shape is invalid, or
         /// whose length differs from that of the data.

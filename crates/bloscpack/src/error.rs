@@ -95,8 +95,8 @@ pub enum ErrorKind {
         /// The index of the chunk.
         chunk: u64,
     },
-    /// The number or the sizes of the chunks differ from those in the header, or chunks that
-    /// should have the same size do not.
+    /// The number or the sizes of the chunks differ from those in the header, or chunks that should
+    /// have the same size differ in size.
     #[error("{message}")]
     SizeMismatch {
         /// A description of the difference.
@@ -303,9 +303,9 @@ impl Error {
     }
 }
 
-/// Converts an error from reading packed data as the source of a file in another format. System
-/// errors, exceeded limits, `Locked` and `ForeignJournal` keep their kinds. Any other damage becomes
-/// `Invalid`, whose message contains the offset in the packed file, and all other errors become `Io`.
+/// Converts an error from reading packed data as the source of a file in another format. System errors, exceeded
+/// limits, `Locked` and `ForeignJournal` keep their kinds. Any other error that means that the packed file is damaged
+/// becomes `Invalid`, and its message contains the offset in the packed file. All remaining errors become `Io`.
 impl From<Error> for binio::Error {
     fn from(error: Error) -> Self {
         match error.kind() {

@@ -47,9 +47,9 @@ pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
 ///
 /// # Errors
 ///
-/// Fails with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if the journal belongs to another file, with
-/// [`Locked`](crate::ErrorKind::Locked) if the change is still in progress. Also fails if the file
-/// cannot be written, or if the journal cannot be read or is invalid.
+/// Fails with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if the journal belongs to another file, and with
+/// [`Locked`](crate::ErrorKind::Locked) if the change is still in progress. Also fails if the file cannot be written,
+/// or if the journal cannot be read or is invalid.
 pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
     Ok(journal::roll_back(path)?)
 }

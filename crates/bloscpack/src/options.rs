@@ -10,8 +10,8 @@ pub enum Strictness {
     #[default]
     Lenient,
     /// Reject a file that violates the format. Spare offsets that are not -1 and reserved metadata
-    /// fields that are not 0 are only reported as diagnostics. The same applies to offsets in a
-    /// different order than the chunks if the caller has set a [`ChunkOrder`].
+    /// fields that are not 0 are only reported as diagnostics. Offsets in a different order than
+    /// the chunks are also only reported, unless the [`ChunkOrder`] is `Unambiguous`.
     Strict,
 }
 
@@ -96,12 +96,11 @@ impl OpenOptions {
         /// Sets limits on the memory, decoded data and chunks that a file may require.
         ///
         /// `max_decoded` (16 GiB by default) limits the memory that one call allocates for decoded
-        /// data, but not the data that the call writes to a file, a sink or a slice of the caller.
+        /// data, but not the data that the call writes to a file, a sink or the caller's slice.
         /// `max_alloc` limits each chunk that is decoded into a buffer of its own, and `max_items`
-        /// the number of chunks.
+        /// limits the number of chunks.
         limits: Limits;
-        /// Sets the maximum length in bytes of the text of the metadata, compressed or not. Default:
-        /// 16 MiB.
+        /// Sets the maximum length of the metadata text in bytes, after decompression. Default: 16 MiB.
         max_metadata: u64;
         /// Sets whether lenient reading opens a file even if the digest of its metadata is wrong.
         /// The wrong digest is then a diagnostic, and only

@@ -3,7 +3,7 @@
 //!
 //! | status | meaning |
 //! |---|---|
-//! | fine | no diagnostics worse than notes, such as a stale tail |
+//! | fine | no diagnostics, or only notes, for example about a stale tail |
 //! | damage | at least one error among the diagnostics; parts of the file may still be readable |
 //! | an error | the source failed, a limit was exceeded, this build does not support the codec of a chunk, or the header of the file or of its metadata section is invalid |
 

@@ -30,9 +30,9 @@ pub(crate) struct Blocks<'r> {
 
 impl<'r> Blocks<'r> {
     pub(crate) fn new(file: &'r Reader) -> Self {
-        // Also read a gap between elements if it is shorter than a block. Opening the file has
-        // checked the header of the first chunk, so reading it again fails only if the source does.
-        // Reading the elements will then report the error.
+        // Also read gaps between elements if they are shorter than a block. Ignore an error from
+        // reading the header of the first chunk: the header was valid when the file was opened, so
+        // only the source can have failed, and reading the elements will report that.
         let header = if file.is_empty() { None } else { file.chunk_header(0).ok() };
         let gap = header.map_or(1, |header| header.blocksize() as usize).max(1);
         let access = Access::Ranges { gap, piece: gap.saturating_mul(8).clamp(PIECE, PARALLEL) };

@@ -115,8 +115,8 @@ impl ArrayInfo {
         self.0.shape()
     }
 
-    /// Returns the order of the elements, which determines the index that varies fastest in the
-    /// data.
+    /// Returns the order of the elements in the data. In C order, the last index varies fastest; in
+    /// Fortran order, the first index.
     pub fn order(&self) -> Order {
         self.0.order()
     }
@@ -140,8 +140,8 @@ impl ArrayInfo {
         Err(bad_shape(format!("{shape:?} of {dtype} takes {byte_size}, but the data has {len}")))
     }
 
-    /// Checks that the array `rows` has the type, the row shape and the order that are needed to
-    /// append it to this array as further rows.
+    /// Checks that the rows of the array `rows` can be appended to this array: the types and the
+    /// shapes of the rows must match, and the rows of both arrays must be contiguous.
     ///
     /// ```
     /// use bloscpack::array::{ArrayInfo, Datatype, Order};

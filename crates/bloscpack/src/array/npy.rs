@@ -46,8 +46,8 @@ impl ArrayInfo {
         Ok((info, start..source.len()))
     }
 
-    /// Returns the header that numpy writes to a `.npy` file with this array. The header and the
-    /// data of the array together form a complete file.
+    /// Returns the header of a `.npy` file that contains this array, as numpy writes it. The header
+    /// and the data of the array together form a complete file.
     pub fn npy_header(&self) -> Vec<u8> {
         self.0.to_bytes()
     }

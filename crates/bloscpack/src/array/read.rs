@@ -444,7 +444,7 @@ mod tests {
     fn a_failed_write_of_elements_is_an_error_about_the_output() {
         let reader = open(&file(&info("|u1", &[2], Order::C), &[1, 2], 2));
         let array = reader.array().unwrap();
-        // An empty slice has no space for any byte.
+        // Writing to an empty slice always fails.
         let mut space: &mut [u8] = &mut [];
         let full = &mut space;
         for written in [

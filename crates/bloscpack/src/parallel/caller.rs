@@ -65,7 +65,7 @@ struct QueueState<I, T> {
     done: usize,
     /// The results from `first` to `next`. A result is `None` while its job is in progress.
     results: VecDeque<Option<Result<T>>>,
-    /// Memory of results that were taken, to be reused for new results.
+    /// Taken results, whose memory is reused for new results.
     spare: Vec<T>,
     stopped: bool,
 }
@@ -168,8 +168,8 @@ impl<I: Iterator, T: Default> Queue<I, T> {
     }
 }
 
-/// Stops the queue when dropped, but only during a panic if `only_in_panic` is set. This keeps
-/// other threads from waiting for a thread that has ended.
+/// Stops the queue when dropped, so that no other thread waits for a thread that has ended. If
+/// `only_in_panic` is set, the queue is stopped only during a panic.
 struct Stop<'a, I, T> {
     queue: &'a Queue<I, T>,
     only_in_panic: bool,

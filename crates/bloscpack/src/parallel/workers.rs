@@ -96,7 +96,7 @@ struct QueueState<I, T> {
     /// Whether a worker is taking results. Remains `true` after an error, so that no more results
     /// are taken.
     is_taking: bool,
-    /// Memory of results that were taken, to be reused for new results.
+    /// Taken results, whose memory is reused for new results.
     spare: Vec<T>,
     error: Option<crate::Error>,
 }

@@ -3,10 +3,10 @@
 //! 1. The first 32 bytes: the version and the header.
 //! 2. The metadata section, if there is one: its header, then payload and digest.
 //! 3. The table of offsets, if there is one.
-//! 4. The 16 bytes of each chunk's Blosc header, and of a possible header after the last chunk.
+//! 4. The 16-byte Blosc header of each chunk, and the first 16 bytes after the last chunk, if any.
 //!
-//! Nothing else is read, however large the file is, unless the table of offsets is wrong. Lenient
-//! reading then reads and checks every chunk.
+//! Nothing else is read, no matter how large the file is. If the table of offsets is wrong,
+//! however, lenient reading also reads and checks every chunk.
 
 use std::ops::Range;
 
@@ -134,7 +134,8 @@ pub(crate) fn sections(
 }
 
 /// Returns the range of a part of `len` bytes that begins at `start`. Fails if the part extends
-/// past the end of the file. `None` stands for a length beyond 64 bits, so it always fails.
+/// past the end of the file. Always fails if `len` is `None`, which stands for a length beyond 64
+/// bits.
 pub(crate) fn within(
     source: &dyn ReadAt,
     what: &'static str,

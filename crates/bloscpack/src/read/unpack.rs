@@ -268,7 +268,7 @@ impl Reader {
         options.threads.min(self.chunks().len())
     }
 
-    /// Decodes a part of a chunk into `data`, and replaces its content.
+    /// Decodes a part of a chunk into `data`, whose content is replaced.
     fn decode_piece(&self, piece: Piece, data: &mut Vec<u8>, scratch: &mut Scratch) -> Result<()> {
         let Piece { index, range, .. } = piece;
         let nbytes = self.chunks().get(index).map_or(0, |chunk| chunk.nbytes);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_chunk_has_the_same_error_on_one_and_on_several_threads() {
+    fn a_damaged_chunk_causes_the_same_error_on_one_and_on_several_threads() {
         let (file, data) = packed(1);
         let start = Reader::from_bytes(file.clone()).unwrap().chunks()[1].offset;
         let start = usize::try_from(start).unwrap();

@@ -232,8 +232,8 @@ impl Search<'_> {
         let nchunks = self.header.nchunks;
         while position < self.file_len() {
             let is_beyond = nchunks.is_some_and(|nchunks| index >= nchunks);
-            // The header may not count the chunks of an interrupted append. Bytes that appending
-            // left behind may also follow the last chunk.
+            // There may be chunks that the header does not count, because an append was
+            // interrupted. There may also be bytes that appending left behind.
             if is_beyond && !self.is_full(found.last()) {
                 break;
             }

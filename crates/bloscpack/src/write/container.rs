@@ -19,7 +19,7 @@ use binio::write::AtomicFile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Header;
 
-/// The stored value of an offset that is unknown, or of a spare entry.
+/// The bytes that represent an unknown offset or a spare entry.
 const UNSET: [u8; 8] = (-1_i64).to_le_bytes();
 
 /// Writes the parts of a file in order. Positions are relative to the initial position of the sink.

@@ -122,9 +122,9 @@ impl<W: Write> StreamWriter<W> {
     ///
     /// # Errors
     ///
-    /// Fails with [`Output`](crate::ErrorKind::Output) if the sink cannot be written, with
+    /// Fails with [`Output`](crate::ErrorKind::Output) if the sink cannot be written, and with
     /// [`InvalidOption`](crate::ErrorKind::InvalidOption) if there was less data than [`with_len`](Self::with_len)
-    /// announced, and if an earlier write failed, because the file then lacks a chunk.
+    /// announced. Also fails if an earlier write failed, because the file then lacks a chunk.
     pub fn finish(mut self) -> Result<W> {
         let container = &mut self.container;
         self.filling.end(|stored| container.put(stored))?;

@@ -10,9 +10,9 @@
 //! original program.
 //!
 //! There are two ways to append, and neither damages the file if the process is killed. An *atomic*
-//! append writes a new file, to which the kernel copies the unchanged chunks, and then renames it
-//! to the old name. An append *in place*, for files too large to copy, keeps a
-//! [journal](crate::journal) of the bytes that it overwrites.
+//! append writes a new file, and then renames it to the old name. The kernel copies the unchanged
+//! chunks. An append *in place*, for files too large to copy, keeps a [journal](crate::journal) of
+//! the bytes that it overwrites.
 
 mod plan;
 mod write;
@@ -34,8 +34,8 @@ use crate::write::options::LEVEL;
 use crate::{ChunkSize, Compressor, OpenOptions, Progress, Reader, Shuffle};
 
 /// Options for appending. By default, the compressor, shuffle and typesize are taken from the last chunk. The default
-/// level is 7, because a chunk does not state its level. A chunk compressed with lz4hc only states that its codec is
-/// lz4, so lz4 is the default compressor in this case.
+/// level is 7, because a chunk does not state its level. A chunk compressed with lz4hc states only the codec, lz4, so
+/// the default compressor is then lz4.
 ///
 /// ```
 /// use bloscpack::change::AppendOptions;
@@ -215,9 +215,10 @@ impl Appender {
     /// if the file is being changed elsewhere, with [`Damaged`](crate::ErrorKind::Damaged) if it
     /// has a diagnostic worse than a note, with
     /// [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if its journal belongs to another file,
-    /// with [`NotInVersion`](crate::ErrorKind::NotInVersion) if it is older than version 2, and if
-    /// the digest of its last chunk does not match. [`recover`](crate::repair::recover) salvages a
-    /// valid file from a damaged one.
+    /// with [`NotInVersion`](crate::ErrorKind::NotInVersion) if it is older than version 2, and
+    /// with [`ChecksumMismatch`](crate::ErrorKind::ChecksumMismatch) if the digest of its last
+    /// chunk is wrong. [`recover`](crate::repair::recover) salvages a valid file from a damaged
+    /// one.
     pub fn open(path: impl AsRef<Path>, options: &AppendOptions) -> Result<Self> {
         let lock = FileLock::acquire(path)?;
         let rolled_back = lock.roll_back()?;
@@ -263,7 +264,8 @@ impl Appender {
     ///   [`axis0`](AppendOptions::axis0) is set and the metadata contains an integer that does not
     ///   fit into 64 bits, because updating the shape would round it.
     /// - with [`NotInVersion`](crate::ErrorKind::NotInVersion) if there is new metadata, but the
-    ///   file has version 2.
+    ///   file has version 2, and with [`Limit`](crate::ErrorKind::Limit) if the metadata text is
+    ///   longer than 16 MiB.
     /// - with [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if the existing chunks differ in
     ///   size.
     ///

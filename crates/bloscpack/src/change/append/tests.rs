@@ -101,7 +101,7 @@ fn appending_produces_the_same_chunks_as_packing_all_data_together() {
 }
 
 #[test]
-fn appending_reports_the_chunks_the_length_and_the_settings() {
+fn appending_reports_the_number_of_chunks_the_length_and_the_settings() {
     let packing = packing().compressor(Compressor::Zlib).shuffle(Shuffle::Bit).typesize(4);
     for options in both() {
         let folder = Folder::with(&pack_to_vec(&data(2500), &packing).unwrap());
@@ -568,7 +568,7 @@ fn a_failure_to_create_or_commit_the_new_file_is_an_error_about_the_output() {
     let folder = Folder::with(&old);
     let path = folder.path();
     let replace_with_directory = |_| {
-        // Only the first call finds a file.
+        // Later calls find a directory, which they cannot remove.
         if fs::remove_file(&path).is_ok() {
             fs::create_dir(&path).unwrap();
         }

@@ -77,8 +77,8 @@ impl Job<'_> {
         Ok(change.commit()?)
     }
 
-    /// Returns the range in the file of the table entries that change: the entries of the rewritten
-    /// and new chunks, or of all chunks if no offset was set before.
+    /// Returns the file range of the table entries to change: the entries of the rewritten and new
+    /// chunks or, if no offset was set before, the entries of all chunks.
     fn entries(&self, table: u64) -> Range<u64> {
         let is_set = self.reader.diagnostics().iter().all(|found| found.code != Code::OffsetsUnset);
         let first = if is_set { self.plan.kept as u64 } else { 0 };

@@ -63,14 +63,12 @@ impl MetadataEdit {
 ///
 /// # Errors
 ///
-/// Fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace) before anything is written if the value
-/// does not fit into the section or its digest has a different length than the old one, and the file
-/// may not [grow](MetadataEdit::grow). If a version 2 file may grow, fails with
-/// [`NotInVersion`](ErrorKind::NotInVersion). Fails with
-/// [`Limit`](ErrorKind::Limit) if the metadata text is longer than 16 MiB, with
-/// [`Locked`](ErrorKind::Locked) if the file is being changed elsewhere, with
-/// [`ForeignJournal`](ErrorKind::ForeignJournal) if its journal belongs to another file, and if the
-/// file cannot be opened or written.
+/// If the value does not fit into the section, or if its digest and the old digest differ in length, fails with
+/// [`NotEnoughSpace`](ErrorKind::NotEnoughSpace) before anything is written. A file that may [grow](MetadataEdit::grow)
+/// is rewritten instead, but a version 2 file then fails with [`NotInVersion`](ErrorKind::NotInVersion). Also fails
+/// with [`Limit`](ErrorKind::Limit) if the metadata text is longer than 16 MiB, with [`Locked`](ErrorKind::Locked) if
+/// the file is being changed elsewhere, with [`ForeignJournal`](ErrorKind::ForeignJournal) if its journal belongs to
+/// another file, or if the file cannot be opened or written.
 pub fn set_metadata(path: impl AsRef<Path>, metadata: &Value, edit: MetadataEdit) -> Result<()> {
     set_metadata_locked(&FileLock::acquire(path)?, metadata, edit).map(drop)
 }

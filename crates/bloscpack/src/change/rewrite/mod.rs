@@ -167,7 +167,7 @@ pub fn rewrite<W: Write + Seek>(old: &Reader, sink: W, options: &RewriteOptions)
 ///
 /// Same as [`rewrite`] and [`OpenOptions::from_source`]. Also fails with [`Locked`](crate::ErrorKind::Locked) if the
 /// old file is being changed elsewhere, with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if its journal
-/// belongs to another file, and if the old file cannot be opened or the new one cannot be created.
+/// belongs to another file, or if the old file cannot be opened or the new file cannot be created.
 pub fn rewrite_file(
     old: impl AsRef<Path>,
     new: impl AsRef<Path>,

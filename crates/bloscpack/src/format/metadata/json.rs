@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_text_is_parsed_to_the_same_values_as_by_serde_json() {
+    fn parsing_json_returns_the_same_values_as_serde_json() {
         let text = r#"{"b":[1,-2,1.5,true,false,null,"x\"1\\"],"a":{"c":18446744073709551615}}"#;
         let parsed = parse(text.as_bytes()).unwrap();
         assert_eq!(parsed.value, serde_json::from_str::<Value>(text).unwrap());
