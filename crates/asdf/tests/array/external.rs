@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::{bytes_of, node};
 
-/// Creates a folder with the file `main.asdf`. Its array `/a` refers to the external file `name`.
+/// Creates a folder with a file `main.asdf`, whose array `/a` refers to the external file `name`.
 fn folder(name: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     write_main(folder.path(), name);
@@ -63,7 +63,7 @@ fn an_array_is_read_from_the_first_block_of_a_file_in_the_same_folder() {
 }
 
 #[test]
-fn an_array_in_a_file_in_a_subfolder_is_read() {
+fn an_array_is_read_from_an_external_file_in_a_subfolder() {
     let folder = folder("sub/x.asdf");
     fs::create_dir(folder.path().join("sub")).unwrap();
     fs::write(folder.path().join("sub/x.asdf"), exploded(&[1, 2])).unwrap();
@@ -88,7 +88,7 @@ fn a_quoted_number_as_a_source_refers_to_a_file_with_that_name() {
 }
 
 #[test]
-fn a_uri_that_leads_out_of_the_folder_is_forbidden_unless_any_file_is_allowed() {
+fn a_uri_that_leads_out_of_the_folder_is_forbidden_unless_the_policy_allows_any_file() {
     let outside = TempDir::new().unwrap();
     fs::write(outside.path().join("x.asdf"), exploded(&[1, 2])).unwrap();
     let absolute = outside.path().join("x.asdf").display().to_string();
@@ -108,7 +108,7 @@ fn a_uri_that_leads_out_of_the_folder_is_forbidden_unless_any_file_is_allowed() 
 }
 
 #[test]
-fn the_policy_deny_forbids_every_external_file_and_the_policy_root_files_outside_its_folder() {
+fn deny_forbids_all_external_files_and_root_forbids_files_outside_its_folder() {
     let folder = folder("x.asdf");
     fs::write(folder.path().join("x.asdf"), exploded(&[1, 2])).unwrap();
     let elsewhere = TempDir::new().unwrap();
@@ -142,7 +142,7 @@ fn an_external_path_that_is_not_a_regular_file_is_forbidden() {
 }
 
 #[test]
-fn a_relative_source_in_a_file_without_a_path_needs_a_resolver() {
+fn a_relative_source_in_a_file_not_opened_from_a_path_needs_a_resolver() {
     let keys = "source: any.asdf#x, datatype: uint8, byteorder: big, shape: [2]";
     let bytes = bytes_of(&format!("a: !core/ndarray-1.1.0 {{{keys}}}"), &[]);
     let file = Asdf::from_bytes(bytes.clone()).unwrap();

@@ -8,7 +8,7 @@ use binio::Limits;
 use super::{a, array, bytes_of, file, rejection};
 
 #[test]
-fn an_invalid_or_too_large_shape_is_rejected() {
+fn shapes_that_are_invalid_or_too_large_are_rejected() {
     let dimensions = vec!["1"; 10_000].join(", ");
     for shape in [
         "[4611686018427387904, 4]",
@@ -48,7 +48,7 @@ fn invalid_offsets_and_strides_are_rejected() {
 }
 
 #[test]
-fn reading_an_array_with_overlapping_elements_respects_the_limits() {
+fn a_huge_array_with_overlapping_elements_can_only_be_read_in_parts() {
     let tree =
         a("datatype: int8, byteorder: big, shape: [1099511627776, 1048576], strides: [0, 0]");
     let file = file(&tree, &[&[7]]);

@@ -45,8 +45,8 @@ fn file(tree: &str, blocks: &[&[u8]]) -> Asdf {
     Asdf::from_bytes(bytes_of(tree, blocks)).unwrap()
 }
 
-/// Opens a file from a source that is not in memory. Also returns a log of the ranges that were
-/// read.
+/// Opens a file from a source that is not in memory. Also returns a log of all ranges that are
+/// read from the source.
 fn unmapped(bytes: Vec<u8>) -> (Asdf, Arc<ReadLog<Bytes>>) {
     let source = Arc::new(ReadLog::new(Bytes::from(bytes)));
     (OpenOptions::new().from_source(source.clone()).unwrap(), source)

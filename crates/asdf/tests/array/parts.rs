@@ -10,7 +10,7 @@ fn slices(text: &str) -> Vec<Slice> {
 }
 
 #[test]
-fn arrays_with_negative_or_zero_strides_are_read() {
+fn arrays_with_negative_or_zero_strides_can_be_read() {
     let data: Vec<u8> = (0..64).collect();
     let read = |keys: &str| {
         let file = file(&a(&format!("datatype: uint8, byteorder: big, {keys}")), &[&data]);

@@ -144,7 +144,7 @@ fn elements_at_any_alignment_can_be_viewed() {
 }
 
 #[test]
-fn an_array_in_a_compressed_block_can_be_read_sliced_and_written_as_npy() {
+fn an_array_in_a_compressed_block_can_be_read_and_sliced_and_written_as_npy() {
     let values: Vec<i32> = (0..10_000).collect();
     let data: Vec<u8> = values.iter().flat_map(|v| v.to_be_bytes()).collect();
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
@@ -276,7 +276,7 @@ fn the_length_of_an_open_dimension_depends_on_the_offset_and_the_stride() {
 }
 
 #[test]
-fn nodes_with_an_unknown_tag_and_untagged_mappings_are_arrays_only_on_request() {
+fn nodes_with_an_unknown_tag_and_untagged_mappings_are_read_as_arrays_only_on_request() {
     let tree = "a: !core/ndarray-9.0.0 {data: [1, 2]}\nb: !foo [1]\nc: {data: [1]}\nd: [1, 2]";
     let file = file(tree, &[]);
     for pointer in ["/a", "/b", "/c"] {
@@ -313,7 +313,7 @@ fn converting_an_array_to_the_ndarray_crate_keeps_its_shape() {
 }
 
 #[test]
-fn an_array_read_by_several_threads_has_its_elements_in_order() {
+fn reading_an_array_on_several_threads_keeps_the_order_of_the_elements() {
     // 100 MiB of big-endian uint32, transposed: element (i, j) is j * ROWS + i.
     const ROWS: u32 = 5000;
     const COLUMNS: u32 = 5300;

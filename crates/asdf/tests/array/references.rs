@@ -68,7 +68,7 @@ fn a_reference_to_a_reference_is_followed() {
 }
 
 #[test]
-fn the_error_for_a_cycle_of_references_lists_the_references() {
+fn the_error_for_a_reference_cycle_lists_its_references() {
     let ReferenceError::Cycle(path) = failure("r: {$ref: '#/s'}\ns: {$ref: '#/r'}") else {
         panic!("no cycle")
     };
@@ -86,7 +86,7 @@ fn a_chain_of_too_many_references_is_an_error() {
 }
 
 #[test]
-fn a_reference_to_a_missing_node_or_with_invalid_utf_8_is_an_error() {
+fn references_to_missing_nodes_and_references_with_invalid_utf_8_are_errors() {
     for uri in ["#/x", "#/a/3", "#/a/-4", "#/a/x", "#/a/99999999999999999999", "#/b/c"] {
         let why = failure(&format!("a: [1, 2, 3]\nb: 1\nr: {{$ref: '{uri}'}}"));
         assert!(matches!(why, ReferenceError::NotFound(_)), "{uri}: {why}");

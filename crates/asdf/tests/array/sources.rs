@@ -10,8 +10,8 @@ use asdf::{Asdf, ErrorKind, OpenOptions, Result, Verify};
 use binio::source::{ReadLog, Stream};
 use binio::{Bytes, FileSource, ReadAt};
 
-/// Number of elements of `plain` and `zlib`. The data of `plain` is larger than the ranges that are
-/// read when a file is opened, so most of it must be read later.
+/// Number of elements in each of the arrays `plain` and `zlib`. Opening the file reads only a small
+/// part of the data of `plain`, so most of the data must be read later.
 const LEN: usize = 300_000;
 
 /// Returns a file with three blocks: a plain array, a compressed array, and text. The tree refers
@@ -70,7 +70,7 @@ fn check(file: &Asdf) {
 }
 
 #[test]
-fn a_file_has_the_same_content_from_a_path_a_memory_map_or_another_source() {
+fn the_content_of_a_file_is_the_same_from_every_kind_of_source() {
     let bytes = bytes();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.asdf");

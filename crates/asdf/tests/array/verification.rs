@@ -65,7 +65,8 @@ fn len(array: &NdArray<'_>) -> usize {
     usize::try_from(array.len()).unwrap()
 }
 
-/// Returns six-byte blocks with a wrong checksum, each with the name of its compression.
+/// Returns pairs of a compression name and a block. Each block stores six bytes and has a wrong
+/// checksum.
 fn damaged_blocks() -> Vec<(&'static str, Vec<u8>)> {
     let data = b"abcabc";
     let zlib = b"\x78\x9c\x4b\x4c\x4a\x4e\x4c\x4a\x06\x00\x08\x0c\x02\x4d";
@@ -86,8 +87,8 @@ fn is_checksum_error(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Block { index: 0, kind: BlockError::Checksum { .. } })
 }
 
-/// Calls `check` for each damaged block, with the name of the compression and a function that opens
-/// the file from memory. Then calls it again with a function that opens the file from a source.
+/// Calls `check` twice for each damaged block: with a function that opens the file from memory, and
+/// with a function that opens the file from a source. Also passes the name of the compression.
 fn for_each_file(verify: Verify, check: impl Fn(&str, &dyn Fn() -> Asdf)) {
     for (compression, block) in damaged_blocks() {
         let bytes = [bytes_of(TREE, &[]), block].concat();
@@ -98,8 +99,8 @@ fn for_each_file(verify: Verify, check: impl Fn(&str, &dyn Fn() -> Asdf)) {
     }
 }
 
-/// Reads the arrays of a file in every way, and also slices of the array `/numbers`. Calls `check`
-/// with the name and the result of each read.
+/// Reads the array `/numbers` and a slice of the array in every way, and the other arrays in the
+/// ways that apply to them. Calls `check` with the name and the result of each read.
 fn for_each_read(open: &dyn Fn() -> Asdf, check: impl Fn(&str, Result<()>)) {
     let column = Slice::parse(":, 1").unwrap();
     for (name, read) in READS {
@@ -147,7 +148,7 @@ fn after_a_checksum_mismatch_every_later_read_also_fails() {
     });
 }
 
-/// Ways of reading all elements of an array into new memory or into a buffer.
+/// The names of those [`READS`] that read the whole array at once, into new memory or a buffer.
 const READS_AT_ONCE: [&str; 5] =
     ["read", "read_into", "read_bytes", "read_bytes_into", "to_ndarray"];
 

@@ -93,7 +93,7 @@ fn a_merged_key_can_be_overridden_but_not_removed_or_renamed() {
         text,
         &[
             (Set("/x/p", "5"), "base: &b {p: 1, q: {r: 2}}\nx:\n  <<: *b\n  s: 3\n  p: 5\n"),
-            // This edits the shared node through the merge key.
+            // The value of `q` is merged, so editing its child changes the shared node.
             (Set("/x/q/r", "5"), "base: &b {p: 1, q: {r: 5}}\nx:\n  <<: *b\n  s: 3\n"),
             (Remove("/base"), "x:\n  <<: &b {p: 1, q: {r: 2}}\n  s: 3\n"),
         ],

@@ -23,7 +23,7 @@ fn editor(bytes: &[u8]) -> Editor {
 }
 
 #[test]
-fn committing_to_a_storage_is_an_error_if_the_change_needs_a_new_file() {
+fn a_change_that_needs_a_new_file_cannot_be_committed_to_a_storage() {
     let before = sample(&WriteOptions::new());
     let mut editor = EditOptions::new().edit(Asdf::from_bytes(before.clone()).unwrap());
     editor.remove("/c").unwrap();
@@ -151,10 +151,10 @@ fn a_journaled_change_of_9_kilobytes_writes_less_than_40_kilobytes() {
     assert!(written < 40_000, "{written} of {}", before.len());
 }
 
-/// Changes a file until the process is killed. Does nothing unless another test started this
-/// process and set the path of the file.
+/// Does nothing unless another test has started this process and set the path of the file to
+/// change.
 #[test]
-fn change_until_killed() {
+fn child_process_changes_a_file_until_it_is_killed() {
     let Some(path) = env::var_os(FILE) else { return };
     loop {
         let file = Asdf::open(&path).unwrap();
@@ -189,7 +189,7 @@ fn a_process_killed_during_a_change_leaves_a_readable_file() {
     let want = array(&before, "/b");
     for round in 0..30_u64 {
         let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "crash::change_until_killed"])
+            .args(["--exact", "crash::child_process_changes_a_file_until_it_is_killed"])
             .env(FILE, &path)
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -198,7 +198,7 @@ fn an_in_place_change_fails_if_the_tree_does_not_fit() {
 }
 
 #[test]
-fn arrays_can_be_added_replaced_and_removed() {
+fn arrays_can_be_added_and_replaced_and_removed() {
     let bytes = sample(&WriteOptions::new());
     let before = OpenOptions::new().from_bytes(bytes.clone()).unwrap();
     let new: Vec<i32> = (0..3333).map(|n| n * 3).collect();
@@ -572,7 +572,7 @@ fn negative_sources_are_unchanged_if_the_number_of_blocks_is_unchanged() {
 }
 
 #[test]
-fn editing_in_place_adds_a_missing_line_end_to_the_header() {
+fn editing_in_place_adds_a_missing_line_ending_to_the_header() {
     for head in ["#ASDF 1.0.0", "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0", "#ASDF 1.0.0\n"] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f.asdf");

@@ -138,7 +138,7 @@ fn removing_an_entry_removes_the_comments_directly_above_it() {
 }
 
 #[test]
-fn removing_children_leaves_a_valid_collection_even_if_it_is_empty() {
+fn removing_children_leaves_a_valid_collection_even_if_it_becomes_empty() {
     let text = "a:\n  b: 1 # x\nc: &x !t\n  d: 1\ne: [1]\nf: {g: 1,}\nh:\n- - 1\n  - 2\n- k: 1\n  l: 2\n- - z\n";
     check(
         text,

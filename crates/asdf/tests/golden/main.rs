@@ -7,8 +7,8 @@ mod runner;
 
 use std::path::Path;
 
-/// Cases that need a feature missing from this build, each with the reason. Their results must
-/// differ from the expected results; if they do not, the entry is out of date.
+/// Cases that need a feature missing from this build, each with the reason. The results of these
+/// cases must differ from the expected results. If they do not, the list is out of date.
 const CODEC_WAITS: &[(&str, &str)] = &[
     #[cfg(not(feature = "blsc"))]
     ("blsc_raw", "the feature `blsc` is off"),

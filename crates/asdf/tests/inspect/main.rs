@@ -30,7 +30,7 @@ fn differences(before: &str, after: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_comparison_reports_differences_in_values_keys_items_and_tags() {
+fn a_comparison_reports_differences_in_values_and_keys_and_items_and_tags() {
     let before = "{a: 1, b: [1, 2, 3], c: {x: y}, d: !foo 1, e: ~, f: no, g: 2000-01-01, h: gone}";
     let after = "{b: [1, 5], c: [x], d: !bar 1, e: null, f: false, g: 2000-01-02, a: 1.0, i: new, j: {k: 1}}";
     assert_eq!(
@@ -81,7 +81,7 @@ fn a_comparison_skips_ignored_nodes_and_their_descendants() {
 }
 
 #[test]
-fn metadata_about_the_writing_library_is_ignored_on_request() {
+fn metadata_about_the_library_that_wrote_the_file_is_ignored_on_request() {
     let extension = |software: &str, version: &str| {
         format!("{{extension_class: x, software: {{name: {software}, version: {version}}}}}")
     };
@@ -120,7 +120,7 @@ fn metadata_about_the_writing_library_is_ignored_on_request() {
 }
 
 #[test]
-fn a_comparison_reports_differences_in_the_type_the_shape_and_the_elements_of_an_array() {
+fn a_comparison_reports_differences_in_the_type_and_shape_and_elements_of_an_array() {
     let array = |data: &str| format!("a: !core/ndarray-1.1.0 {data}");
     let of = |before: &str, after: &str| differences(&array(before), &array(after));
     assert_eq!(of("[[1, 2], [3, 4]]", "[[1, 2], [3, 4]]"), [""; 0]);
@@ -219,7 +219,7 @@ fn differences_in_large_arrays_are_found_and_counted() {
 }
 
 #[test]
-fn comparing_cycles_alias_bombs_and_endless_arrays_terminates() {
+fn comparing_cycles_and_alias_bombs_and_endless_arrays_terminates() {
     let circle = "a: &a {b: *a, c: 1}";
     assert_eq!(differences(circle, circle), [""; 0]);
     assert_eq!(differences(circle, "a: &a {b: *a, c: 2}"), ["~ /a/c: 1 -> 2"]);

@@ -30,8 +30,8 @@ fn validate(file: &Asdf) -> Vec<Mismatch> {
     found
 }
 
-/// Validates an observation with these entries. Returns the pointer below the observation, the
-/// schema with the keyword, and the message of each mismatch.
+/// Validates an observation with these entries. For each mismatch, returns the pointer below the
+/// observation, the schema with the keyword, and the message.
 fn wrong(more: &str) -> Vec<(String, String, String)> {
     let found = validate(&file(more));
     let parts = |found: Mismatch| {
@@ -76,7 +76,7 @@ fn nodes_have_the_same_schema_types_as_in_the_reference_implementation() {
         "/properties/count/type",
         "expected an integer, found the number 5.0",
     );
-    // A scalar with another tag is a string.
+    // A scalar with an unknown tag counts as a string.
     one(
         "exposure: !other 5",
         "/exposure",
@@ -187,7 +187,7 @@ fn a_string_that_does_not_match_the_pattern_is_reported() {
 }
 
 #[test]
-fn missing_keys_disallowed_keys_and_unmet_dependencies_are_reported() {
+fn missing_keys_and_disallowed_keys_and_unmet_dependencies_are_reported() {
     let text =
         "#ASDF 1.0.0\n%YAML 1.1\n---\no: !<asdf://scibin.example/tags/observation-1.0.0> {}\n...\n";
     let found = validate(&Asdf::from_bytes(text.as_bytes().to_vec()).unwrap());
@@ -222,7 +222,7 @@ fn missing_keys_disallowed_keys_and_unmet_dependencies_are_reported() {
 }
 
 #[test]
-fn a_value_that_equals_no_value_of_an_enum_is_reported() {
+fn a_value_that_is_not_in_the_enum_is_reported() {
     for mode in ["imaging", "7", "7.0", "~", "[1, 2]"] {
         valid(&format!("mode: {mode}\n  count: 5"));
     }
@@ -236,7 +236,7 @@ fn a_value_that_equals_no_value_of_an_enum_is_reported() {
 }
 
 #[test]
-fn violations_of_anyof_oneof_and_not_are_reported() {
+fn violations_of_anyof_and_oneof_and_not_are_reported() {
     valid("value: 1.5");
     valid("value: !s!two-1.0.0 {one: 1, two: 2}");
     one(
@@ -380,7 +380,8 @@ fn checking_a_cyclic_or_hostile_tree_terminates() {
     let deep = "{name: AB, child: ".repeat(400) + "{name: AB}" + &"}".repeat(400);
     let error = file(&format!("child: {deep}")).validate(&schemas()).unwrap_err();
     assert!(error.to_string().starts_with("depth of schemas: "), "{error}");
-    // At each level of the tree, neither of the two alternatives matches.
+    // Neither of the two alternatives matches at any level of the tree. If each alternative were
+    // checked again at every level, the work would double with each level.
     let mut schemas = Schemas::new();
     schemas.add("tags: [{tag_uri: '!x', schema_uri: 'asdf://x'}]").unwrap();
     let schema = "{id: 'asdf://x', anyOf: [{items: {$ref: '#'}, maxItems: 1, type: array}, \
@@ -511,7 +512,7 @@ fn values_of_any_kind_are_compared_with_the_constants_of_an_enum() {
 }
 
 #[test]
-fn checking_too_many_alternatives_exceeds_the_limit() {
+fn checking_too_many_alternatives_is_an_error() {
     let choices =
         (0..3000).map(|number| format!("  - {{enum: [k{number}]}}\n")).collect::<Vec<_>>().concat();
     let schemas = schema_of(&format!("items:\n  oneOf:\n{choices}"));
@@ -524,7 +525,7 @@ fn checking_too_many_alternatives_exceeds_the_limit() {
 }
 
 #[test]
-fn keys_with_a_default_count_as_present_up_to_standard_1_5() {
+fn missing_keys_with_default_values_count_as_present_up_to_standard_version_1_5() {
     let schemas = schema_of(
         "allOf:\n- properties:\n    direction: {default: native2celestial}\n    steps:\n      items: \
          {$ref: '#/definitions/step'}\nrequired: [direction, angle]\ndefinitions:\n  step:\n    \
@@ -541,7 +542,7 @@ fn keys_with_a_default_count_as_present_up_to_standard_1_5() {
 }
 
 #[test]
-fn a_reference_to_a_key_with_an_unescaped_tilde_leads_to_that_key() {
+fn a_tilde_in_a_schema_reference_may_be_unescaped() {
     // The Roman telescope's schemas for source catalogs contain references with an unescaped `~`,
     // although RFC 6901 requires `~0`.
     let definitions = "definitions: {'a_~band~': {type: array}, 'b~/c': {type: array}}";

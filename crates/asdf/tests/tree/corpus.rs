@@ -68,8 +68,8 @@ fn corpus_line_breaks_are_read_as_in_yaml_1_1() {
     }
 }
 
-/// Replaces every integer of more than 15 characters that is the value of a key in a JSON text with
-/// a string.
+/// Quotes long integers in a JSON text. If the value of a key is an integer of more than 15
+/// characters, replaces the integer with a string.
 fn quote_integers(json: &str) -> String {
     let mut quoted = String::new();
     let mut rest = json;

@@ -14,7 +14,7 @@ fn assert_fails(text: &str) {
 }
 
 #[test]
-fn a_megabyte_of_opening_brackets_dashes_or_colons_is_an_error() {
+fn a_megabyte_of_opening_brackets_or_dashes_or_colons_is_an_error() {
     const MILLION: usize = 1_000_000;
     for opening in ["[", "{", "- ", "? ", "[[{", "{a: ", "- ? "] {
         assert_fails(&opening.repeat(MILLION / opening.len()));
@@ -37,7 +37,7 @@ fn the_depth_limit_counts_block_and_flow_collections() {
 }
 
 #[test]
-fn a_tree_of_50_000_levels_can_be_written_walked_and_dropped() {
+fn a_tree_of_50_000_levels_can_be_written_and_walked_and_dropped() {
     let limits = Limits::default().max_depth(u32::MAX);
     let options = ParseOptions::default().limits(limits);
     let depth = 50_000;
@@ -61,7 +61,7 @@ fn a_document_with_more_nodes_than_the_limit_is_an_error() {
 }
 
 #[test]
-fn many_anchors_aliases_and_redefinitions_are_parsed() {
+fn many_anchors_and_aliases_and_redefinitions_are_parsed() {
     let count = 50_000;
     let mut text = String::new();
     for n in 0..count {
@@ -82,7 +82,7 @@ fn lists_that_merge_themselves_are_searched_without_endless_recursion() {
 }
 
 #[test]
-fn merge_keys_that_expand_too_much_in_total_exceed_the_limit() {
+fn merge_keys_that_expand_to_too_many_entries_in_total_are_an_error() {
     let limits = Limits::default().max_items(100_000);
     let options = ParseOptions::default().limits(limits);
     let chain: String =

@@ -1,5 +1,5 @@
-//! Comparing our parser with the C loader of `PyYAML` on random YAML sources: it must accept the
-//! same sources, with the same events and values.
+//! Comparing our parser with the C loader of `PyYAML` on random YAML sources. Apart from a few
+//! allowed differences, both must accept the same sources and produce the same events and values.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::BufRead;
@@ -17,7 +17,7 @@ struct Case {
     text: String,
     /// The error of `PyYAML`, if it rejects the text.
     rejected: Option<String>,
-    /// The error of `PyYAML`, if it accepts the text but creates no value.
+    /// The error of `PyYAML`, if it parses the text but fails to create a value.
     unmade: Option<String>,
     events: Vec<Value>,
     json: Value,
@@ -33,22 +33,22 @@ impl Case {
         Self { text, rejected, unmade, events, json: case["json"].take() }
     }
 
-    /// Returns the error of `PyYAML` if it rejects the text, or would reject it when composing the
-    /// nodes.
+    /// Returns the error with which `PyYAML` rejects the text, either when parsing the text or when
+    /// composing the nodes.
     fn rejection(&self) -> Option<&str> {
         let undefined = self.unmade.as_deref().filter(|why| why.contains("undefined alias"));
         self.rejected.as_deref().or(undefined)
     }
 }
 
-/// An intended difference: its reason, and a test that recognises it by the case, our result, and
-/// the codes of our diagnostics.
+/// An intended difference between the two parsers. The test recognises the difference by the case,
+/// our result, and the codes of our diagnostics.
 struct Allowed {
     reason: &'static str,
     test: fn(&Case, Result<&Document, &str>, &[Code]) -> bool,
 }
 
-/// The allowed differences in which sources are rejected.
+/// The kinds of sources that only one of the two parsers may reject.
 const ALLOWED: &[Allowed] = &[
     Allowed {
         reason: "allowed: an unknown directive is a diagnostic",
@@ -162,8 +162,7 @@ fn same(case: &Case, document: &Document) -> Result<&'static str, String> {
         return Ok("the same events, no value in PyYAML");
     }
     let json = json.map_err(|error| format!("no JSON: {error}"))?;
-    // The JSON is complete, because no text longer than 4 MiB is generated. Complex numbers are not
-    // compared, because PyYAML has none.
+    // Complex numbers are not compared, because PyYAML has none.
     let json: Value = serde_json::from_str(&json).map_err(|error| error.to_string())?;
     if json != case.json && !case.text.contains("!core/complex") {
         return Err(format!("ours {json}\n    PyYAML's {}", case.json));

@@ -31,7 +31,7 @@ fn keys_with_the_same_type_and_value_are_equal() {
 }
 
 #[test]
-fn keys_other_than_strings_integers_and_booleans_are_reported() {
+fn keys_other_than_strings_and_integers_and_booleans_are_reported() {
     let text = "1.5: a\n~: b\n2001-01-01: c\n7: d\ntrue: e\nf: g\n";
     let (document, codes) = parse_reported(text);
     assert_eq!(codes, [Code::KeyType; 3]);

@@ -95,7 +95,7 @@ fn all() -> All {
 }
 
 #[test]
-fn structs_enums_and_maps_are_restored_after_serialization() {
+fn structs_and_enums_and_maps_are_restored_after_serialization() {
     round_trip(&all());
 }
 
@@ -131,7 +131,7 @@ fn bytes_are_serialized_as_binary_and_128_bit_integers_as_digits() {
 struct Deep(Vec<Deep>);
 
 #[test]
-fn unsupported_values_cannot_be_serialized_and_mismatched_types_cannot_be_deserialized() {
+fn unsupported_values_cannot_be_serialized_and_unsuitable_values_cannot_be_deserialized() {
     let keys: BTreeMap<Vec<i32>, i32> = [(vec![1], 1)].into();
     let error = to_value(&keys).unwrap_err();
     assert_eq!(error.to_string(), "a key is a collection; only scalars can be keys");

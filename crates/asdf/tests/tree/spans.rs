@@ -42,7 +42,7 @@ fn spans_are_relative_to_the_start_of_the_file() {
 }
 
 #[test]
-fn keys_anchors_tags_and_aliases_have_spans() {
+fn keys_and_anchors_and_tags_and_aliases_have_spans() {
     let text =
         "&k key: &a !!map\n  {x: 1}\n? long\n: !<tag:x>\n  # why\n  &b y\nuse: [*a, {z: *a}]\n";
     let document = parse(text);

@@ -243,7 +243,7 @@ fn masks_can_be_values_or_arrays() {
 }
 
 #[test]
-fn arrays_with_fewer_elements_than_the_limit_are_written_inline_with_a_few_exceptions() {
+fn apart_from_a_few_exceptions_arrays_below_the_limit_are_written_inline() {
     let mut tree = Tree::default();
     tree.set("/three", Array::from_slice(&[1_u8, 2, 3], &[3]).unwrap()).unwrap();
     tree.set("/four", Array::from_slice(&[1_u8, 2, 3, 4], &[4]).unwrap()).unwrap();

@@ -55,7 +55,8 @@ fn check(compressions: &[&str]) {
     for compression in compressions {
         for (name, data) in kinds() {
             let bytes = file_of(data.clone(), compression.parse().unwrap());
-            // Open the file strictly, so that a second stream or bytes after the stream are errors.
+            // Open the file strictly, so that any bytes after the stream, such as a second stream,
+            // cause an error.
             let file = open(bytes);
             let block = file.blocks().get(0).unwrap();
             assert_eq!(
@@ -80,7 +81,7 @@ fn bzip2_writes_a_single_stream_that_decodes_to_the_same_data() {
 }
 
 #[test]
-fn data_stored_uncompressed_or_with_lz4_zstd_or_blosc_is_restored() {
+fn data_stored_uncompressed_or_with_lz4_or_zstd_or_blosc_is_restored() {
     check(&["none", "lz4"]);
     #[cfg(feature = "lz4f")]
     check(&["lz4f"]);

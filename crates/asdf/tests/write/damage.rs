@@ -62,9 +62,10 @@ fn repair(bytes: &[u8]) -> Option<(Vec<u8>, RecoverReport)> {
     Some((out.into_inner(), report))
 }
 
-/// Repairs a damaged file. Each array that was readable before must keep its data or get the data
-/// of the good file, unless the report lists the array or the tree as lost. Returns a description
-/// of the first violation, or `None` if there is no violation or the file cannot be repaired.
+/// Repairs a damaged file. An array that was readable before must have the same data afterwards, or
+/// the data of the good file, unless the report lists the array or the tree as lost. Returns a
+/// description of the first violation, or `None` if there is no violation or the file cannot be
+/// repaired.
 fn broken_promise(good: &BTreeMap<String, Vec<u8>>, damaged: &[u8]) -> Option<String> {
     let before = arrays(damaged);
     let (repaired, report) = repair(damaged)?;
@@ -270,7 +271,8 @@ fn repair_does_not_undo_a_line_ending_conversion_that_only_a_wrong_index_suggest
     let good = without_checksums();
     let file = Asdf::from_bytes(good.clone()).unwrap();
     let second = file.blocks().get(1).unwrap().offset();
-    // After the first block, insert one byte for each pair of CR and LF in the data of the block.
+    // Insert 15 bytes after the first block, which contains 15 lines. The second block now begins
+    // 15 bytes after the offset in the index, as if a conversion had added a byte to each line.
     let mut bytes = good.clone();
     let at = usize::try_from(second).unwrap();
     bytes.splice(at..at, [b'x'; 15]);

@@ -209,7 +209,7 @@ fn exploding_does_not_replace_files_to_which_the_tree_refers() {
 }
 
 #[test]
-fn a_failed_explosion_leaves_the_old_files() {
+fn exploding_a_damaged_file_leaves_existing_files_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let file = open(original());
@@ -246,7 +246,7 @@ fn imploding_external_files_that_the_policy_forbids_is_an_error() {
 }
 
 #[test]
-fn a_failed_write_leaves_the_old_file() {
+fn a_failed_write_leaves_the_old_file_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     fs::write(&path, b"old").unwrap();

@@ -1,6 +1,6 @@
-//! Writing files for the Python reference to read: copies of its own files, repaired files, and
-//! strings of every kind. `cargo xtask interop` sets `SCIBIN_INTEROP` to the folder, and
-//! `interop/check.py` reads the files in it.
+//! Writing files for the Python reference to read: copies of the reference's files, repaired files,
+//! and strings of every kind. `cargo xtask interop` sets `SCIBIN_INTEROP` to the folder of the
+//! files, and `interop/check.py` reads them.
 
 use std::fs;
 use std::path::Path;

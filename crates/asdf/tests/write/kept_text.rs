@@ -53,7 +53,7 @@ again: *x
 ";
 
 #[test]
-fn a_copy_keeps_comments_quotes_and_white_space_but_replaces_the_library() {
+fn a_copy_keeps_comments_and_quotes_and_white_space_but_replaces_the_library() {
     let file = file(TREE, &[1, 2]);
     for compression in [Compression::None, Compression::Zlib(6)] {
         let options = WriteOptions::new().compression(compression).keep_library();
@@ -70,7 +70,7 @@ fn a_copy_keeps_comments_quotes_and_white_space_but_replaces_the_library() {
 }
 
 #[test]
-fn replacing_an_array_by_a_number_changes_only_its_node_and_the_block_numbers() {
+fn replacing_an_array_with_a_number_changes_only_its_node_and_the_block_numbers() {
     let file = file(TREE, &[1, 2]);
     let mut tree = Tree::from_file(&file, 0).unwrap();
     tree.set("/a", 5).unwrap();
@@ -116,7 +116,7 @@ fn a_new_library_entry_is_inserted_before_the_comments_of_the_first_entry() {
 }
 
 #[test]
-fn a_tree_that_differs_too_much_is_rewritten_entirely() {
+fn a_tree_that_differs_too_much_from_the_original_is_rewritten_entirely() {
     let file = file(TREE, &[1, 2]);
     let tree = Tree::parse("other: [1, 2]\n").unwrap();
     let new = copy(&file, tree, WriteOptions::new().keep_library());

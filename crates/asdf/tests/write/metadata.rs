@@ -51,7 +51,7 @@ fn the_library_and_the_history_are_written_first() {
 }
 
 #[test]
-fn the_writer_keeps_the_library_of_the_tree_on_request() {
+fn the_writer_keeps_the_library_entry_of_the_tree_on_request() {
     let tree = || {
         Tree::parse("a: 1\nasdf_library: !core/software-1.0.0 {name: x, version: '1'}\n").unwrap()
     };

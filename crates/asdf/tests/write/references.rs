@@ -20,7 +20,8 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// Returns the entries of a node except for the library that wrote the file, which differs.
+/// Returns the entries of a node. Omits the entry for the library that wrote the file, because
+/// rewriting replaces it.
 fn entries(node: Node<'_>) -> impl Iterator<Item = (Node<'_>, Node<'_>)> {
     node.entries().filter(|(key, _)| key.text() != Some("asdf_library"))
 }
@@ -96,6 +97,6 @@ fn rewriting_the_files_of_the_standard_preserves_their_values() {
     assert!(equal.len() >= MIN_EQUAL, "{} of {twins}; {different:#?}", equal.len());
 }
 
-/// Minimum number of counterparts, out of 30, that must be equal byte for byte. The exception,
-/// `1.0.0/anchor.yaml`, lists software that its `.asdf` file does not.
+/// Minimum number of counterparts, out of 30, that must be equal byte for byte. The exception is
+/// `1.0.0/anchor.yaml`, which lists software that the `.asdf` file does not list.
 const MIN_EQUAL: usize = 29;

@@ -12,8 +12,8 @@ use asdf::{Asdf, Compression, ErrorKind, Limits, Tree, WriteOptions, Writer};
 
 use crate::bytes_of;
 
-/// Returns the elements of a test array for a seed. Their bytes contain few line ends and no block
-/// magic.
+/// Returns the elements of a test array for a seed. The bytes of the elements contain few line
+/// endings and no block magic.
 fn elements(seed: u16) -> Vec<u16> {
     (0..300).map(|at: u16| at.wrapping_mul(641).wrapping_add(seed) & 0x7f7f).collect()
 }
@@ -113,7 +113,7 @@ fn repairing_a_missing_or_wrong_index_rewrites_it() {
 }
 
 #[test]
-fn repairing_removes_stray_bytes_before_the_tree_a_block_or_the_index() {
+fn repairing_removes_stray_bytes_before_the_tree_or_a_block_or_the_index() {
     let good = plain();
     let (blocks, index) = (offsets(&good), index_of(&good));
     let tree = good.windows(5).position(|window| window == b"%YAML").unwrap();
@@ -198,7 +198,7 @@ fn repairing_reports_the_arrays_of_a_truncated_compressed_block() {
 }
 
 #[test]
-fn repairing_a_file_truncated_anywhere_produces_a_readable_file() {
+fn repairing_a_file_truncated_anywhere_keeps_the_tree_readable_or_reports_its_loss() {
     let good = file(&WriteOptions::new().compression(Compression::Zlib(1)));
     for len in (12..good.len()).step_by(7) {
         let (bytes, report) = repaired(&good[..len]);
@@ -298,7 +298,7 @@ fn repairing_determines_the_lost_block_from_the_sizes_of_arrays() {
 }
 
 #[test]
-fn repairing_a_block_with_wrong_sizes_ends_it_at_the_next_block() {
+fn a_block_with_wrong_sizes_is_repaired_to_end_at_the_next_block() {
     for compression in [Compression::None, Compression::Zlib(6)] {
         let good = file(&WriteOptions::new().compression(compression));
         let at = offsets(&good)[1];
@@ -383,7 +383,7 @@ fn with_bytes(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn repairing_undoes_a_line_end_conversion() {
+fn repairing_undoes_a_line_ending_conversion() {
     let data = b"text\nand \r\n more\r\r\n\r\n\r\nbytes\n\n\r".repeat(9);
     let good = with_bytes(&data);
     let (again, report) = repaired(&with_cr(&good));
@@ -400,22 +400,22 @@ fn repairing_undoes_a_line_end_conversion() {
 }
 
 #[test]
-fn a_checksum_shows_which_line_ends_were_converted() {
+fn a_checksum_shows_which_line_endings_were_converted() {
     let few = [&b"one\ntwo\nthree\n"[..], b"a pair: \r\n.", b"four\nfive"].concat();
     let good = with_bytes(&few);
     for converted in [without_cr(&good), with_cr_once(&good)] {
         assert!(converted != good);
         let (again, report) = repaired(&converted);
         assert!(report.lost.is_empty(), "{report:?}");
-        // Compare only the blocks, because the meaning of the text before them does not depend on
-        // its line ends.
+        // Compare only the blocks, because the text before the blocks has the same meaning with
+        // either kind of line ending.
         let start = |bytes: &[u8]| offsets(bytes)[0];
         assert!(again[start(&again)..index_of(&again)] == good[start(&good)..index_of(&good)]);
     }
 }
 
 #[test]
-fn a_line_end_conversion_that_cannot_be_undone_damages_only_its_block() {
+fn a_line_ending_conversion_that_cannot_be_undone_costs_only_the_affected_block() {
     let many = b"line\nend\nand a pair\r\n".repeat(200);
     let good = with_bytes(&many);
     let (again, report) = repaired(&without_cr(&good));
@@ -485,7 +485,7 @@ fn repairing_reports_the_number_of_missing_bytes() {
 }
 
 #[test]
-fn repairing_a_truncated_block_without_a_checksum_adds_none() {
+fn repairing_a_truncated_block_without_a_checksum_adds_no_checksum() {
     let good = file(&WriteOptions::new().checksum(false));
     let (bytes, report) = repaired(&good[..offsets(&good)[2] + 300]);
     assert_eq!(lost(&report), [(Some(2), vec!["/c"])]);
@@ -593,7 +593,6 @@ fn repairing_keeps_valid_golden_files_valid_and_repairing_again_changes_nothing(
         let passed = before.verify(&asdf::inspect::VerifyOptions::new()).unwrap().passed();
         let fine_now = after.verify(&asdf::inspect::VerifyOptions::new()).unwrap().passed();
         assert!(fine_now || !passed, "{}: {report:?}", case.name);
-        // Repairing the result again changes nothing.
         assert!(repaired(&again).0 == again, "{}", case.name);
     }
 }

@@ -219,7 +219,7 @@ fn a_cyclic_tree_reads_back_as_the_same_cycle() {
 }
 
 #[test]
-fn a_tree_read_from_text_keeps_styles_tags_anchors_and_merge_keys() {
+fn a_tree_read_from_text_keeps_styles_and_tags_and_anchors_and_merge_keys() {
     let lines = "a: 0x1F\nb: ~\nc: 1.50\nd: \"x\"\ne: |\n  two\n  lines\nf: {p: [1, 2], q: 1:30}\ng:\n- 1\n- 2\n\
          base: &base {p: 1}\nuse:\n  <<: *base\n  q: 2\nbig: 99999999999999999999\nlocal: !<!x> y\n\
          other: !<tag:example.com,2026:t> {k: v}\nyes: no\n1: one\n";
@@ -306,7 +306,7 @@ fn styled(tag: &str, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn rewritten_scalars_of_every_style_and_tag_keep_their_kind_tag_and_value() {
+fn rewritten_scalars_of_every_style_and_tag_keep_their_kind_and_tag_and_value() {
     let values = [
         "5",
         "-1.5",
