@@ -123,8 +123,8 @@ fn datatypes() -> impl Strategy<Value = Datatype> {
     })
 }
 
-/// Generates an array of any type inside the data. Its elements may overlap, be in reverse order,
-/// and have gaps between them.
+/// Generates the type and the layout of an array inside the data. The elements of the array may
+/// overlap, be in reverse order, and have gaps between them.
 fn any_array() -> impl Strategy<Value = (Datatype, Strided)> {
     (datatypes(), prop::collection::vec((0..6_u64, -20..=20_i64), 0..4)).prop_filter_map(
         "inside the data",
@@ -137,8 +137,8 @@ fn any_array() -> impl Strategy<Value = (Datatype, Strided)> {
     )
 }
 
-/// Generates an array whose elements do not overlap. The strides of its axes are in any order, some
-/// are negative, and some leave gaps.
+/// Generates the type and the layout of an array whose elements do not overlap. The strides of the
+/// axes are in any order, some are negative, and some leave gaps.
 fn disjoint_array() -> impl Strategy<Value = (Datatype, Strided)> {
     let axis = (1..5_u64, 0..3_u64, any::<bool>());
     (datatypes(), prop::collection::vec(axis, 0..4))
@@ -181,7 +181,7 @@ fn array<D: Data>(data: D, datatype: &Datatype, layout: &Strided) -> Array<D> {
 
 proptest! {
     #[test]
-    fn reads_from_blocks_from_memory_and_from_files_match_a_naive_loop(
+    fn reading_from_blocks_or_memory_or_a_file_matches_a_naive_loop(
         (datatype, layout) in any_array(),
         (numbers, wanted) in orders(),
         is_fortran in any::<bool>(),
@@ -277,7 +277,8 @@ proptest! {
     }
 }
 
-/// Returns the ranges that are read for slices of a float64 array that begins at byte 10.
+/// Reads part of a float64 array that begins at byte 10, and returns the byte ranges that are read
+/// from the source.
 fn reads(shape: &[u64], slices: &str) -> Vec<std::ops::Range<u64>> {
     let len: u64 = shape.iter().product::<u64>() * 8 + 10;
     let data = bytes(size(len));
@@ -310,7 +311,7 @@ fn contiguous_elements_are_read_in_a_single_range() {
 }
 
 #[test]
-fn large_ranges_are_read_in_pieces_of_1_mib() {
+fn large_ranges_are_read_in_pieces_of_at_most_1_mib() {
     // The selected elements extend over 2,399,992 of the 2,400,000 bytes.
     let ranges = reads(&[300_000], "::2");
     assert_eq!(ranges, [10..1_048_578, 1_048_586..2_097_154, 2_097_162..2_400_002]);
@@ -404,7 +405,7 @@ fn elements_are_borrowed_only_if_aligned_and_contiguous_and_in_native_byte_order
 }
 
 #[test]
-fn types_buffers_and_layouts_that_do_not_fit_an_array_are_rejected() {
+fn types_and_buffers_and_layouts_that_do_not_fit_an_array_are_rejected() {
     let data = Bytes::from(bytes(24));
     let datatype = Datatype::parse("<u4").unwrap();
     let layout = Strided::packed(vec![6], Order::C, 0, 4, 24).unwrap();

@@ -17,8 +17,8 @@ fn has(compressor: Compressor) -> bool {
     }
 }
 
-/// Generates data with runs, repeats and noise. Its streams contain literals and matches at short
-/// and long distances, and some of the data is incompressible.
+/// Generates data with runs, repeats and noise. The compressed streams contain literals and matches
+/// at short and long distances, but some of the data is incompressible.
 fn data() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         (any::<u8>(), 1..600_usize).prop_map(|(byte, len)| vec![byte; len]),

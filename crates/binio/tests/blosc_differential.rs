@@ -156,7 +156,7 @@ fn decode_by_c(packed: &[u8], len: usize) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn buffers_written_by_the_c_library_decode_to_the_same_bytes_as_with_its_own_decoder() {
+fn our_decoder_and_the_c_decoder_agree_on_buffers_from_the_c_library() {
     let (mut random, mut scratch) = (Random(0x9e37_79b9_7f4a_7c15), Scratch::default());
     let mut out = Vec::new();
     let (mut split, mut memcpyed) = (0, 0);

@@ -200,7 +200,7 @@ fn case() -> Case {
     Case { old, patches, tail: 8, new_tail: b"another, longer tail".to_vec(), header: *b"header 2" }
 }
 
-/// Returns the storage after a power cut just before the end of the change.
+/// Returns the storage after a power cut just before the journal is removed.
 fn interrupted(case: &Case) -> MemoryStorage {
     let (storage, operations) = operations(case);
     let left = storage.crashes(usize::try_from(operations).unwrap() - 2).remove(0);
