@@ -115,7 +115,7 @@ fn every_complete_chunk_is_recovered_after_a_writer_is_stopped_anywhere() {
 }
 
 #[test]
-fn killing_a_process_while_it_appends_leaves_only_whole_appends() {
+fn killing_a_process_while_it_appends_leaves_only_complete_appends() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.blp");
     let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(10_000)).max_app_chunks(10_000);

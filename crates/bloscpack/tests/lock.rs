@@ -51,7 +51,7 @@ fn all_other_changes_to_a_file_with_an_open_appender_are_rejected() {
 }
 
 #[test]
-fn concurrent_appends_succeed_completely_or_fail_as_locked() {
+fn concurrent_appends_succeed_completely_or_fail_because_the_file_is_locked() {
     for options in [AppendOptions::new(), AppendOptions::new().in_place(true)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");

@@ -33,8 +33,8 @@ fn hostile_corpus_files_are_read_as_recorded() {
     });
 }
 
-/// Runs the cases of a list in the corpus, which must contain `count` cases. Calls `completed` to
-/// convert the fields of each case to those that the runner expects.
+/// Runs the cases of a list in the corpus. The list must contain `count` cases. Calls `completed`
+/// to convert the fields of each case to those that the runner expects.
 fn run(list: &str, count: usize, completed: fn(&mut Value)) {
     let Some(corpus) = testdata::corpus() else { return };
     let folder = corpus.join("bloscpack");
@@ -51,8 +51,8 @@ fn run(list: &str, count: usize, completed: fn(&mut Value)) {
     runner::run(&folder.join(list), files.iter().map(PathBuf::as_path).zip(&cases));
 }
 
-/// Writes the file of the only case that is too large for the corpus, and returns its path. Its
-/// Blosc stream has a match whose length would overflow an `i32`.
+/// Generates the only file that is too large for the corpus, and returns its path. The Blosc stream
+/// in the file has a match whose length would overflow an `i32`.
 fn generate(folder: &Path, case: &Value) -> PathBuf {
     assert_eq!(case["generate"], "blosclz_overflow");
     let mut stream = b"\x03abcd\xe0".to_vec();

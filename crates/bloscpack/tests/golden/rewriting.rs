@@ -11,8 +11,8 @@ use bloscpack::{OpenOptions, Reader, Result, Strictness};
 pub(crate) fn every_rewrite_gives(file: &Reader, data: &[u8]) -> Result<Result<(), String>> {
     let strict = OpenOptions::new().strictness(Strictness::Strict);
     let v3 = RewriteOptions::new().version(Version::V3);
-    // Open the result with the options of the file, not strictly, because rewriting keeps invalid
-    // metadata unchanged.
+    // Open the result with the options of the original file. Strict mode could reject it, because
+    // rewriting keeps invalid metadata unchanged.
     let bytes = rewrite(file, Cursor::new(Vec::new()), &v3)?.into_inner();
     if file.options().from_bytes(bytes)?.read_all()? != data {
         return Ok(Err("version 3: other bytes".to_owned()));

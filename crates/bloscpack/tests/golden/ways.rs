@@ -2,8 +2,8 @@
 
 use bloscpack::{Reader, Result, UnpackOptions};
 
-/// Reads the data chunk by chunk, to memory, to a sink and to a file on one and several threads,
-/// and in ranges, and compares each result with `data`.
+/// Reads the data in every way, and compares each result with `data`. The data is read chunk by
+/// chunk, in ranges, and as a whole: to memory, a sink and a file, on one thread and on several.
 pub(crate) fn every_way_gives(file: &Reader, data: &[u8]) -> Result<Result<(), String>> {
     let mut chunks = Vec::new();
     for index in 0..file.chunks().len() {

@@ -127,8 +127,8 @@ fn write_streams(folder: &mut Folder, random: &mut Random) {
 
 /// Writes files, and appends to each of them once or three times. If a file was packed with the
 /// default compressor and shuffle and has offsets, the result must equal the result of the original
-/// program. Otherwise, the original program must be able to read the result: it appends with its
-/// own defaults, and cannot append to files without offsets.
+/// program. Otherwise, the original program only has to read the result, because it always appends
+/// with its own defaults, and cannot append to files without offsets.
 fn append_to_files(folder: &mut Folder, random: &mut Random) {
     for number in 0..60 {
         let name = format!("appended_{number}");

@@ -6,7 +6,7 @@ use binio::ReadAt;
 use binio::source::ReadLog;
 use bloscpack::{OpenOptions, Reader, Verify};
 
-/// A source whose bytes a test can change after the file was opened.
+/// A source whose bytes a test can change while the file is open.
 struct Changing(Mutex<Vec<u8>>);
 
 impl Changing {

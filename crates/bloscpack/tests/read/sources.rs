@@ -33,7 +33,7 @@ fn read(file: &Reader) -> Result<Vec<u8>> {
 }
 
 #[test]
-fn files_maps_streams_and_memory_return_the_same_data() {
+fn files_and_maps_and_streams_and_memory_return_the_same_data() {
     let bytes = bytes();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.blp");
