@@ -96,7 +96,7 @@ fn the_byte_order_comes_from_the_type_then_the_layout_then_the_signature_then_th
 }
 
 #[test]
-fn damage_by_a_text_mode_transfer_is_described() {
+fn a_signature_damaged_by_a_text_mode_transfer_is_recognised() {
     let (mut cleared, mut shorter) = (appended(), appended());
     cleared[0] = 0x0d;
     shorter.remove(4);

@@ -42,8 +42,8 @@ fn rejected(layout: &str, elements: &[u8]) -> String {
 }
 
 /// Replaces each byte of a payload with several values in turn, and truncates the payload at every
-/// length. Opening the array must succeed or return an error, but must not panic. If it succeeds,
-/// reading the elements must also succeed.
+/// length. Opening the array must succeed or return an error, but must not panic. If the array can
+/// be opened, reading the elements must succeed.
 fn damaged(layout: &str, payload: &[u8]) {
     let read = |payload: &[u8]| {
         let file = with_payload(layout, payload);
@@ -217,7 +217,7 @@ fn an_unsigned_reference_out_of_range_is_an_error_instead_of_null() {
 }
 
 #[test]
-fn deref_deep_reports_cycles_of_references() {
+fn deref_deep_reports_reference_cycles() {
     let layout = Layout::parse("r = i1 <- ref  s = i1 <- ref  t = i1[2] <- ref").unwrap();
     let deep = |bytes: [u8; 4]| {
         File::from_bytes(bytes.to_vec(), layout.clone())

@@ -130,7 +130,7 @@ fn sizes_and_offsets_equal_the_results_of_the_c_compiler() {
 }
 
 #[test]
-fn typedefs_become_types_variables_become_items_and_comments_become_documentation() {
+fn typedefs_become_types_and_variables_become_items_and_comments_become_documentation() {
     let layout = from_c(
         "// A simulation.\n#include <stdint.h>\n#define N 4\n\
          typedef float vec[3];\n\
@@ -191,7 +191,7 @@ fn c_constructs_that_a_layout_cannot_describe_are_rejected_with_their_line() {
 /// A layout repeats an unnamed struct wherever the struct is used, so the text would double with
 /// each typedef.
 #[test]
-fn hostile_c_text_is_rejected() {
+fn hostile_c_code_is_rejected() {
     let mut doubling = "typedef struct { int a; } t0[1];\n".to_owned();
     for level in 1..64 {
         writeln!(doubling, "typedef struct {{ t{0} a; t{0} b; }} t{level}[1];", level - 1).unwrap();

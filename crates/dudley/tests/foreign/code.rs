@@ -338,7 +338,7 @@ fn generated_python_code_computes_the_same_addresses_as_the_resolver() {
 }
 
 #[test]
-fn generated_code_aligns_addresses_only_where_the_alignment_depends_on_a_value() {
+fn generated_code_aligns_an_address_only_if_its_alignment_depends_on_values() {
     let layout = Layout::parse(
         "IMAX : i8  JMAX : i8  r = f8[IMAX, JMAX]  g/ s = {a = f4  b = i1}[3] \
          v = i1[IMAX]  w = f8  c = f8 -> gzip  d = i1",

@@ -140,7 +140,7 @@ fn the_number_of_records_is_a_parameter_stored_in_the_file() {
 }
 
 #[test]
-fn in_a_file_written_as_a_stream_the_file_size_determines_the_number_of_records() {
+fn the_file_size_determines_the_number_of_records_in_a_file_written_as_a_stream() {
     for (version, streaming) in [(1, u32::MAX.into()), (2, u32::MAX.into()), (5, u64::MAX)] {
         let bytes = two_in_records(version, streaming);
         let layout = whole(&bytes);

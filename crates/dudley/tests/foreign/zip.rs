@@ -23,7 +23,7 @@ fn long(number: usize) -> [u8; 4] {
     u32::try_from(number).unwrap().to_le_bytes()
 }
 
-/// Returns an archive with a comment, in the form that zip programs write.
+/// Returns an archive in the form that zip programs write. The archive has a comment.
 pub(crate) fn archive(members: &[Member<'_>]) -> Vec<u8> {
     let (mut out, directory) = bodies(members, false);
     let start = out.len();

@@ -57,7 +57,7 @@ fn bytes(hexadecimal: &str) -> Vec<u8> {
     digits.chunks(2).map(byte).collect()
 }
 
-/// Returns the text of all diagnostics of a layout, with the options in `head`.
+/// Applies the options in `head` to a layout, and returns the text of all its diagnostics.
 fn shown(head: &str, layout: &str) -> String {
     let words: Vec<&str> = head.split(' ').skip(1).collect();
     let stated =

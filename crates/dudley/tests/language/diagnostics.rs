@@ -28,7 +28,7 @@ error[E022]: `x` is data, not a dict
 }
 
 #[test]
-fn a_missing_parameter_is_reported_at_the_use_of_the_type_and_in_its_definition() {
+fn a_missing_parameter_is_reported_at_the_use_and_in_the_definition_of_the_type() {
     assert_eq!(
         shown("mesh {\n  \"\" = f8[IMAX, JMAX]\n}\nIMAX : i8\nx = mesh\n"),
         "\
@@ -116,7 +116,7 @@ error[E027]: parameter `time` is not a scalar integer
 }
 
 #[test]
-fn diagnostics_in_json_contain_lines_columns_and_byte_offsets() {
+fn diagnostics_in_json_contain_lines_and_columns_and_byte_offsets() {
     let error = errors("µ : 1\nx = f8\nx = f8");
     let found = &json!(error)[1];
     let expected = json!({

@@ -36,7 +36,7 @@ fn items_after_an_addition_are_reported_as_moved() {
 }
 
 #[test]
-fn changes_to_a_type_a_filter_or_a_suffix_are_differences() {
+fn changes_to_a_type_or_filter_or_suffix_are_differences() {
     let (found, readable) = lines("N : i2  x = u1[N]", "N : i2  x = u1[N+]");
     assert_eq!((found.len(), readable), (1, false));
     assert!(found[0].starts_with("~ /x: shape [1] -> [2]"), "{found:?}");
@@ -61,7 +61,7 @@ fn changes_after_data_whose_size_depends_on_the_stream_are_differences() {
 }
 
 #[test]
-fn changes_to_lists_parameters_and_byte_orders_are_differences() {
+fn changes_to_lists_and_parameters_and_byte_orders_are_differences() {
     let one = |line: &str| vec![line.to_owned()];
     assert_eq!(lines("l [f8]", "l [f8] l %0"), (one("+ /l[1]"), true));
     assert!(lines("x = f8  y = i4", "x = f8  y = i4  N : i4  z = f8[N]").1);

@@ -86,7 +86,7 @@ param_name2 : i8 @512
 }
 
 #[test]
-fn white_space_only_separates_tokens() {
+fn white_space_serves_only_to_separate_tokens() {
     assert_eq!(tree("a=f8 b=i4"), "a = f8\nb = i4\n");
     assert_eq!(addresses("a=f8 b=i4", &[]), ["/a 0 []", "/b 8 []", "end 12"]);
     assert_eq!(codes("a=f8b=i4")[0], "E031");

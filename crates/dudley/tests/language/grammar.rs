@@ -13,10 +13,10 @@ fn grammar() -> Grammar {
     Grammar::new(serde_json::from_str(text).unwrap())
 }
 
-/// Returns layouts of every kind, including invalid ones. Besides a few odd texts, they are taken
-/// from the reference page and from the corpus, which contains all examples in the language
-/// document. Layouts of 16 KiB or more, such as those with a hundred thousand brackets, are
-/// omitted, because the grammar reader stores all open brackets for every byte.
+/// Returns layouts of every kind, including invalid ones. Apart from a few unusual layouts, they
+/// are taken from the reference page and from the corpus, which contains all examples in the
+/// language document. Layouts of 16 KiB or more, such as those with a hundred thousand brackets,
+/// are omitted, because the grammar reader stores all open brackets for every byte.
 fn texts() -> Vec<String> {
     let odd = [
         "a = \"x\\q\\x41\n# no comment\" b = 'c",
@@ -122,7 +122,7 @@ fn every_token_has_a_scope_that_fits_its_kind() {
     }
 }
 
-/// Checks the unquoted names in layouts without errors.
+/// Checks the unquoted names in all layouts that parse without errors.
 #[test]
 fn every_name_is_highlighted_according_to_its_meaning() {
     let grammar = grammar();

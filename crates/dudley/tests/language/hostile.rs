@@ -163,7 +163,7 @@ fn a_type_with_too_many_free_names_exceeds_the_limit() {
 }
 
 #[test]
-fn using_a_type_with_many_free_names_many_times_parses_or_exceeds_the_limit() {
+fn many_uses_of_a_type_with_many_free_names_parse_or_exceed_the_limit() {
     let many = 4_000;
     let names =
         |text: &str| (0..250).map(|n| text.replace('#', &n.to_string())).collect::<String>();

@@ -84,7 +84,7 @@ fn each_repeated_attribute_is_reported_at_its_line() {
 }
 
 #[test]
-fn latin1_text_a_byte_order_mark_and_all_kinds_of_line_breaks_are_accepted() {
+fn latin1_text_and_a_byte_order_mark_and_all_kinds_of_line_breaks_are_accepted() {
     let layout = Layout::parse(b"x = f8 ## \x81 \xe9\r## more\r\n## last").unwrap();
     assert_eq!(layout.source().encoding(), Encoding::Latin1);
     let x = layout.items().next().unwrap();

@@ -514,7 +514,7 @@ fn data_in_order_of_declaration_causes_no_notes() {
 }
 
 #[test]
-fn overlapping_items_unused_bytes_and_misaligned_or_unknown_addresses_are_reported() {
+fn overlaps_and_unused_bytes_and_misaligned_or_unknown_addresses_are_reported() {
     assert_eq!(
         lints("a = i4[4]  b = i1 @3  c = i1 @20"),
         [
@@ -536,7 +536,7 @@ fn overlapping_items_unused_bytes_and_misaligned_or_unknown_addresses_are_report
 }
 
 #[test]
-fn a_table_has_no_row_for_a_dict_a_list_a_fixed_parameter_or_a_member() {
+fn a_table_has_no_rows_for_dicts_or_lists_or_fixed_parameters_or_members() {
     let layout = Layout::parse("g/ a = u1  / l [u1]  K : 3  s = { m = u1 }[2]").unwrap();
     let table = Resolver::new(&layout).table().unwrap();
     assert!(table.find("/g/a").is_ok() && table.find("/l[0]").is_ok());

@@ -6,8 +6,8 @@ use dudley::{ItemId, Layout, ParseOptions};
 
 use crate::parse;
 
-/// Returns the parameter to which the first dimension of an item is bound or, if this dimension has
-/// no name, the parameter of the first binding of the item.
+/// Returns the path of the parameter to which an item's first dimension is bound. If this dimension
+/// has no name, returns the path of the parameter in the item's first binding.
 fn bound(layout: &Layout, path: &str) -> String {
     let Found::Item(id, _) = layout.find(path).unwrap() else { panic!("{path} is not an item") };
     let data = layout.data_of(id).unwrap();
@@ -36,7 +36,7 @@ fn a_name_refers_to_the_nearest_parameter_declared_before_it() {
 }
 
 #[test]
-fn arrays_are_equal_only_if_their_type_shape_placement_and_filter_are_equal() {
+fn arrays_are_equal_only_if_their_type_and_shape_and_placement_and_filter_are_equal() {
     let layout = parse(
         "a = f8[3] b = f8[3] c = f8[3] @ 800 d = f8[3, 2] e = f8[3] -> gzip f = f8[3] g = f8 [3] h = <f8[3]
          i = f4[3] l [f8[3], f8[3], [f8[3]]] j = f8[3] ## m\n k = f8[3]",
@@ -99,7 +99,7 @@ fn shapes_in_a_struct_use_only_its_own_parameters_and_free_names() {
 }
 
 #[test]
-fn only_parameters_used_in_shapes_make_a_struct_indeterminate() {
+fn a_struct_is_indeterminate_if_a_member_is_compressed_or_a_shape_uses_a_stored_parameter() {
     let is_indeterminate = |text: &str| {
         let layout = parse(text);
         let id = layout.type_named("t").unwrap();
@@ -271,7 +271,7 @@ fn comments_belong_to_the_preceding_declaration() {
 const MANY: usize = 30_000;
 
 #[test]
-fn a_long_layout_is_interpreted_consistently_throughout() {
+fn documentation_and_attributes_in_a_long_layout_belong_to_the_right_items() {
     let mut text = "N : 2  zone { r = f8 }\n".to_owned();
     for number in 0..MANY {
         text += &match number % 5 {

@@ -107,7 +107,7 @@ impl Grammar {
             let (scopes, rules) =
                 open.map_or((top, top_rules), |open| (&open.scopes, &open.rules[..]));
             let scopes = Rc::clone(scopes);
-            // The leftmost match is used. If several matches begin at that byte, the end of the
+            // Use the leftmost match. If several matches begin at the same byte, the end of the
             // open rule takes precedence, followed by the first rule in the list.
             let mut found: Option<(Captures<'_, str>, Option<&'a Value>)> = None;
             let end = open.map(|open| (Rc::clone(&open.end), None));

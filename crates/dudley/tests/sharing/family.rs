@@ -275,7 +275,7 @@ fn the_only_item_in_a_summary_layout_is_named_summary() {
 }
 
 #[test]
-fn a_truncated_or_invalid_file_of_summaries_is_an_error() {
+fn a_truncated_or_invalid_summary_file_is_an_error() {
     let template = Template::parse("< { N : i4 } x = f8[N]").unwrap();
     let summary = |count: i64, records: &[i32]| {
         let mut bytes = count.to_le_bytes().to_vec();
@@ -299,7 +299,7 @@ fn a_truncated_or_invalid_file_of_summaries_is_an_error() {
 }
 
 #[test]
-fn files_of_a_family_that_begin_with_the_same_bytes_may_have_different_addresses() {
+fn an_array_may_have_different_addresses_in_files_that_begin_with_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     // The array has the same shape in all files, but its address depends on two counts in each
     // file.

@@ -47,7 +47,7 @@ fn a_parameter_can_have_any_signed_64_bit_value() {
 }
 
 #[test]
-fn after_a_pass_over_a_stream_items_are_located_without_reading_the_stream_again() {
+fn items_are_located_after_a_pass_over_a_stream_without_reading_the_stream_again() {
     let mut text = "N : u1 l [f8[N]]".to_owned();
     text.push_str(&" l %0".repeat(99_999));
     let layout = Layout::parse(text).unwrap();

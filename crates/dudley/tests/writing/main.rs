@@ -60,8 +60,8 @@ fn the_examples_in_the_specification_are_written_byte_for_byte() {
     assert_eq!(bytes, hex(expected));
 }
 
-/// Writes the worked example (c) of the specification, in which the new data begins at the address
-/// of the old layout.
+/// Writes the worked example (c) of the specification. The new data begins at the address of the
+/// old layout.
 #[test]
 fn extending_in_place_produces_the_documented_bytes() {
     let (old, _) = example_a();
@@ -147,7 +147,7 @@ fn missing_values_of_structs_are_reported_by_instance_and_member() {
 }
 
 #[test]
-fn a_stored_parameter_without_a_value_is_reported_as_missing_or_is_an_error_if_a_shape_needs_it() {
+fn a_stored_parameter_without_a_value_is_an_error_only_if_a_shape_needs_it() {
     let (_, report) =
         written(&options(Order::Little), "K : i4  a = u1", |w| w.put("a", &[1_u8])).unwrap();
     assert_eq!(report.missing, ["/K"]);
