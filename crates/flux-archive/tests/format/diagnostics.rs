@@ -1,5 +1,5 @@
-//! Tests that each code that parsing can find is reported, and that it has the right severity in
-//! each of the three profiles.
+//! Tests that each diagnostic code of the parser is reported, and has the right severity in each of
+//! the three profiles.
 
 use flux_archive::diagnostic::{Code, Diagnostic, Severity};
 use flux_archive::{Archive, Content, OpenOptions, Profile};
@@ -162,7 +162,7 @@ fn r113_is_reported_for_an_entry_below_a_file_or_link() {
     let file = r#"{"path":"l/d/f","mode":33188,"size":0}"#;
     check(&format!("[{link},{file}]"), Code::BelowNoDirectory, "/1", ALWAYS);
     check(&format!("[{file},{link}]"), Code::BelowNoDirectory, "/0", ALWAYS);
-    // A link and a directory have the same path, in either order.
+    // Test a link and a directory with the same path, in either order.
     check(&format!("[{link},{directory}]"), Code::BelowNoDirectory, "/1", ALWAYS);
     check(&format!("[{directory},{link}]"), Code::BelowNoDirectory, "/1", ALWAYS);
     for document in [format!("[{link},{directory},{file}]"), format!("[{directory},{link},{file}]")]

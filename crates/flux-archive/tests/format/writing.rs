@@ -104,7 +104,7 @@ fn rewriting_an_entry_of_the_c_writer_changes_at_most_the_letter_case() {
 }
 
 #[test]
-fn the_written_forms_of_an_archive_differ_only_in_the_container() {
+fn an_archive_is_written_as_an_array_or_a_dict_or_consecutive_objects() {
     let entries = [
         Entry::new(path("a"), 0o755, Content::Directory),
         Entry::new(path("é/\"b"), 0o644, Content::Empty),

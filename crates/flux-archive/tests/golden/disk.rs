@@ -35,8 +35,8 @@ fn extract(case: &testdata::Case, target: &Path) {
     assert!(report.failures.is_empty(), "{}: {:?}", case.name, report.failures);
 }
 
-/// Returns the files below a directory in the form of a recorded tree. A file has a modification
-/// time if `expected` contains one for it.
+/// Returns the files below a directory in the form of a recorded tree. Includes the modification
+/// times of only those files for which `expected` contains one.
 fn tree(root: &Path, expected: &Value) -> Value {
     let (mut nodes, mut pending) = (Map::new(), vec![root.to_owned()]);
     while let Some(directory) = pending.pop() {

@@ -37,7 +37,7 @@ fn rewriting_the_golden_array_produces_the_same_bytes() {
 }
 
 #[test]
-fn the_golden_objects_jobspec_and_legacy_files_need_a_profile_other_than_strict() {
+fn the_golden_objects_and_jobspec_and_legacy_archives_need_a_profile_other_than_strict() {
     for (name, form, profile, count) in [
         ("objects.json", Form::Objects, Profile::Flux, 2),
         ("jobspec.json", Form::Dict, Profile::Flux, 2),

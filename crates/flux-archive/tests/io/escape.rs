@@ -88,8 +88,8 @@ fn extraction_never_writes_through_a_link_on_disk() {
 }
 
 // Vulnerabilities of tar-rs: RUSTSEC-2018-0002 (a file that replaces a hard or symbolic link is
-// written to its target), RUSTSEC-2021-0080 (a directory is created through a link), CVE-2026-33056
-// (a directory entry with the path of a link changes the mode of its target).
+// written to the target of the link), RUSTSEC-2021-0080 (a directory is created through a link),
+// CVE-2026-33056 (a directory entry with the path of a link changes the mode of the link's target).
 #[test]
 fn known_attacks_on_tar_rs_do_not_write_outside_the_target() {
     let chmod = [link("l", "../esc"), directory("l")];
@@ -113,7 +113,7 @@ fn known_attacks_on_tar_rs_do_not_write_outside_the_target() {
     );
 }
 
-// CVE-2025-45582: the first archive creates a link, and the second one writes through it.
+// CVE-2025-45582: the first archive creates a link, and the second archive writes through the link.
 #[test]
 fn a_second_archive_does_not_write_through_links_of_the_first() {
     for existing in POLICIES {

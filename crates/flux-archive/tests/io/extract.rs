@@ -139,7 +139,7 @@ fn limits_apply_when_a_located_archive_is_extracted() {
 }
 
 #[test]
-fn set_user_id_and_umask_bits_are_removed_unless_permissions_are_preserved() {
+fn special_mode_bits_and_umask_bits_are_removed_unless_permissions_are_preserved() {
     let json = r#"[{"path":"f","mode":36351,"size":0},{"path":"d","mode":17407}]"#;
     for (preserve, file, directory) in [(false, 0o750, 0o750), (true, 0o6777, 0o1777)] {
         let _umask = Umask::set(0o027);

@@ -381,8 +381,8 @@ fn create(case: &Value, umask: &Umask) -> Result<(Value, Vec<String>), String> {
     Ok((json, stored))
 }
 
-/// Returns `true` if the file system for temporary files reports holes like the one on which the
-/// cases were recorded.
+/// Returns `true` if the file system for temporary files reports holes in the same way as the file
+/// system on which the cases were recorded.
 fn has_holes() -> bool {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("f");

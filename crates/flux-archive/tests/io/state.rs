@@ -1,5 +1,5 @@
-//! Tests that read the state of a broker from a `content.sqlite` as created by Flux, and from a
-//! dump.
+//! Tests that read the state of a broker from a dump, and from a `content.sqlite` database in the
+//! format of Flux.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,8 @@ const OLD: &str = "
     CREATE TABLE objects(hash CHAR(20) PRIMARY KEY, size INT, object BLOB);
     CREATE TABLE checkpt(key TEXT UNIQUE, value TEXT);";
 
-/// A digest that is bound as text, as in Flux, although its bytes are not necessarily text.
+/// A digest that is passed to SQLite as text. Flux does the same, although the bytes of a digest
+/// are not necessarily text.
 struct Text<'d>(&'d [u8]);
 
 impl ToSql for Text<'_> {
