@@ -1,5 +1,5 @@
-//! Tests of the commands that show the content of ASDF files, with damaged, hostile and large
-//! files.
+//! Tests of the commands that show the content of ASDF files. Some of the files are damaged,
+//! hostile or large.
 
 #![allow(clippy::format_collect, clippy::format_push_string, reason = "small texts, built once")]
 
@@ -12,7 +12,8 @@ use program::{Folder, json_of, status, stderr, stdout};
 const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
      --- !core/asdf-1.1.0\n";
 
-/// Returns a block that contains `data`, but whose header states `size` bytes.
+/// Returns a block that contains `data`. The header states a size of `size` bytes, which may be
+/// wrong.
 fn block(data: &[u8], size: u64) -> Vec<u8> {
     let mut bytes = b"\xd3BLK\0\x30".to_vec();
     bytes.extend([0; 8]); // flags, compression
@@ -62,7 +63,7 @@ fn tree_file(tree: &str) -> Folder {
 
 // Damaged files
 
-/// Returns four blocks of text with CR LF line ends, and a tree with an array for each block.
+/// Returns four blocks of text with CR LF line endings, and a tree with an array for each block.
 fn lines_of_text() -> (String, Vec<Vec<u8>>) {
     let data: Vec<Vec<u8>> =
         (b'a'..=b'd').map(|letter| [&[letter; 30][..], b"\r\n"].concat().repeat(20)).collect();
@@ -86,7 +87,7 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn arrays_keep_their_own_blocks_after_line_end_conversion() {
+fn arrays_keep_their_own_blocks_after_a_line_ending_conversion() {
     let folder = Folder::new();
     let (tree, blocks) = lines_of_text();
     let file = with_index(&tree, &blocks);
@@ -104,7 +105,7 @@ fn arrays_keep_their_own_blocks_after_line_end_conversion() {
 }
 
 #[test]
-fn line_end_conversion_is_reported_once_as_the_likely_cause() {
+fn a_line_ending_conversion_is_reported_once_as_the_likely_cause() {
     let folder = Folder::new();
     let (tree, blocks) = lines_of_text();
     folder.write("a.asdf", replaced(&with_index(&tree, &blocks), b"\r\n", b"\n"));
@@ -123,7 +124,7 @@ fn line_end_conversion_is_reported_once_as_the_likely_cause() {
 }
 
 #[test]
-fn block_numbers_after_a_gap_are_not_used_without_an_index() {
+fn block_numbers_after_a_gap_are_used_only_with_an_index() {
     let folder = Folder::new();
     let lost = [&b"?"[..]; 100].concat();
     let blocks = [whole(b"one"), lost, whole(b"three")];
@@ -251,7 +252,7 @@ fn missing_external_files_are_reported_on_one_line() {
 }
 
 #[test]
-fn info_tree_and_get_exit_with_status_1_for_bad_data() {
+fn info_and_tree_and_get_exit_with_status_1_for_bad_data() {
     let folder = tree_file("a: [1\n");
     for command in ["tree", "info"] {
         let output = folder.run(&["asdf", command, "a.asdf"]);
@@ -452,8 +453,8 @@ fn info_shows_the_data_despite_many_software_entries() {
     assert_eq!(row("/roman/table "), ["/roman/table", "2", "fields", "[2]", "1", "none"]);
     assert!(text.contains("└─roman: {..} 5 keys"), "{text}");
     assert!(text.contains("pair: [2]\n") && text.contains("pairs: [..] 2 items\n"), "{text}");
-    // The outline shows outer levels first, and the 5 keys of `roman` and the 60 entries of `meta`
-    // exceed its limit of 40 lines.
+    // The outline has at most 40 lines and shows outer levels first. The 5 keys of `roman` and the
+    // 60 entries of `meta` already exceed this limit.
     let outline = text.lines().skip_while(|line| !line.contains("  tree  ")).skip(1);
     let is_node = |line: &&str| !line.ends_with("more)") && !line.ends_with("shows all)");
     let shown = outline.filter(is_node).count();

@@ -45,7 +45,7 @@ fn verify_passes(folder: &Folder) {
 }
 
 #[test]
-fn set_rm_and_mv_change_only_their_node_and_keep_comments() {
+fn set_and_rm_and_mv_change_only_their_node_and_keep_comments() {
     let folder = folder();
     let array = tree(&folder).replace(TREE, "");
     folder.done(&["asdf", "set", "a.asdf", "/meta/gain", "3.5"]);
@@ -275,7 +275,7 @@ fn a_lock_that_is_not_released_is_reported_with_the_process_that_holds_it() {
     folder.done(&["asdf", "set", "a.asdf", "/meta/gain", "3"]);
 }
 
-/// Runs `edit` with a shell script as the editor, and with answers to its questions.
+/// Runs `edit` with a shell script as the editor, and answers the questions that `edit` asks.
 fn edit(folder: &Folder, script: &str, answers: &str) -> Output {
     edit_with(folder, &[], script, answers)
 }
@@ -395,8 +395,8 @@ fn a_value_that_is_not_a_single_yaml_document_is_rejected() {
 
 #[test]
 fn edit_keeps_the_text_if_another_program_has_changed_the_file() {
-    // Change the file in four ways: overwrite a byte without changing the length and the time of
-    // the file, replace the file, append to it, and remove it.
+    // Change the file in four ways: overwrite a byte without changing the length or the
+    // modification time of the file, replace the file, append to it, and remove it.
     let ways = [
         "touch -r a.asdf time; printf x | dd of=a.asdf bs=1 seek=400 conv=notrunc 2>/dev/null; touch -r time a.asdf",
         "cp a.asdf b.asdf; mv b.asdf a.asdf",

@@ -122,7 +122,7 @@ fn new_reports_an_array_whose_type_the_standard_does_not_support() {
 }
 
 #[test]
-fn new_applies_the_options_compress_align_and_standard() {
+fn new_applies_the_options_compress_and_align_and_standard() {
     let folder = folder();
     folder.done(&[
         "asdf",
@@ -432,7 +432,7 @@ fn scalars() -> String {
 }
 
 #[test]
-fn scalars_that_a_command_does_not_change_keep_their_kind_tag_and_text() {
+fn scalars_that_a_command_does_not_change_keep_their_kind_and_tag_and_text() {
     let folder = folder();
     let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
     folder.write("s.asdf", format!("{head}--- !core/asdf-1.1.0\n{}...\n", scalars()));

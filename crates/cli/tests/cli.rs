@@ -55,7 +55,7 @@ fn info_continues_after_a_file_that_fails() {
 }
 
 #[test]
-fn info_json_prints_the_format_the_standard_and_the_blocks() {
+fn info_json_prints_the_format_and_the_standard_and_the_blocks() {
     let output = on(&["info", "--json"], "science", &[]);
     let value = json_of(&output);
     assert_eq!(value["format"], "asdf");
@@ -226,7 +226,7 @@ fn invalid_arguments_cause_status_2() {
 const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
      --- !core/asdf-1.1.0\n";
 
-/// Writes a file with a tree and one block, whose data may be shorter than its header states.
+/// Writes a file with a tree and one block. The data may be shorter than the block's header states.
 fn written(folder: &Path, tree: &str, used_size: u64, data: &[u8]) -> String {
     let mut bytes = format!("{HEAD}{tree}\n...\n").into_bytes();
     bytes.extend(b"\xd3BLK\0\x30");

@@ -36,8 +36,8 @@ fn with_default_signals(command: &Command) -> Command {
     outer
 }
 
-/// Runs a command that waits for more standard input, sends it a signal, and returns the signal
-/// that ended it.
+/// Starts a command that waits for more standard input, and then sends a signal to the command.
+/// Returns the signal that ended the command.
 fn interrupted(command: &Command, signal: i32) -> Option<i32> {
     let mut command = with_default_signals(command);
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -93,9 +93,9 @@ fn named_temporary_files_are_removed_on_a_signal() {
     }
 }
 
-/// Returns a folder with the database and the write-ahead log of a crashed broker, and an archive
-/// of a file that is larger than the buffer of a pipe. The database is extended by `extra` zeros,
-/// so that copying it takes time.
+/// Returns a folder with the database and the write-ahead log of a crashed broker, and with the
+/// archive `a.json`, whose only file is larger than the buffer of a pipe. The database is extended
+/// by `extra` zero bytes, so that copying it takes time.
 fn crashed_broker(extra: u64) -> Folder {
     let folder = Folder::new();
     let running = SqliteStore::create(folder.path("running.sqlite")).unwrap();
@@ -114,8 +114,8 @@ fn crashed_broker(extra: u64) -> Folder {
     folder
 }
 
-/// Returns a command that prints the file in the archive of [`crashed_broker`], with the database
-/// as its store. The command cannot end before its output is read.
+/// Returns a command that prints the file in the archive of [`crashed_broker`], and uses the
+/// database as the blob store. The command cannot end before its output is read.
 fn cat_with_database(folder: &Folder) -> Command {
     let mut command = folder.command(&["flux", "cat", "a.json", "f", "--store", "content.sqlite"]);
     command.env("TMPDIR", folder.path("temporary")).stdout(Stdio::piped());

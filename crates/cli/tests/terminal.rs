@@ -133,7 +133,7 @@ fn info_draws_the_largest_image_on_a_terminal() {
     assert!(!stdout(&folder.done(&info)).contains('▀'));
 }
 
-/// Returns a folder with an archive that takes some time to extract, and with its blob store.
+/// Returns a folder with an archive and its blob store. Extracting the archive takes some time.
 fn much_work() -> Folder {
     let folder = Folder::new();
     let store = DirStore::create(folder.path("blobs")).unwrap();

@@ -29,8 +29,8 @@ fn start(folder: &Folder, command: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
 }
 
-/// Runs a command once to measure how long it takes, and then runs it several times and kills it at
-/// different moments. Calls `look` before each of the killed runs and after the last.
+/// Runs a command once to measure how long it takes. Then runs the command several times, and kills
+/// it at a later moment each time. Calls `look` before each killed run, and after the last one.
 fn kill(folder: &Folder, command: &[&str], mut look: impl FnMut()) {
     let begin = Instant::now();
     assert!(start(folder, command).wait().expect("the program").success(), "{command:?}");

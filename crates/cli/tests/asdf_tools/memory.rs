@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::program::{Folder, npy_header};
 
-/// The amount of memory in KiB that a command may need for a large file in addition to a small
-/// file.
+/// The maximum amount of memory, in KiB, that a command may need for a large file beyond what it
+/// needs for a small file.
 const EXTRA: u64 = 64 << 10;
 
 /// Returns the peak memory of the program in KiB, sampled while it runs.

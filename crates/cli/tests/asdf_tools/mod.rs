@@ -97,7 +97,7 @@ fn observations() -> (Folder, String) {
 }
 
 #[test]
-fn validate_reports_the_pointer_the_line_and_the_keyword() {
+fn validate_reports_the_pointer_and_the_line_and_the_keyword() {
     let (folder, schemas) = observations();
     let output = folder.run(&["asdf", "validate", "good.asdf", "bad.asdf", "--schemas", &schemas]);
     assert_eq!(status(&output), 1, "{}", stderr(&output));
@@ -119,7 +119,7 @@ fn validate_reports_the_pointer_the_line_and_the_keyword() {
 }
 
 #[test]
-fn info_describes_nodes_from_their_schemas() {
+fn info_describes_nodes_by_the_titles_and_units_in_their_schemas() {
     let (folder, schemas) = observations();
     for command in [&["info"][..], &["asdf", "info"]] {
         let describe = [command, &["good.asdf", "--describe", "--schemas", &schemas]].concat();

@@ -42,7 +42,7 @@ fn a_file_can_be_appended_to_itself_but_not_in_place() {
 }
 
 #[test]
-fn append_uses_the_codec_shuffle_and_typesize_of_the_file_by_default() {
+fn append_uses_the_codec_and_shuffle_and_typesize_of_the_file_by_default() {
     let folder = Folder::new();
     folder.write("a", numbers(1000));
     folder.done(&["bloscpack", "pack", "a", "-c", "zstd", "--shuffle", "bit", "-t", "4"]);
@@ -64,7 +64,7 @@ fn append_uses_the_codec_shuffle_and_typesize_of_the_file_by_default() {
 }
 
 #[test]
-fn append_needs_the_option_grow_for_a_full_offset_table_and_scan_for_a_stream() {
+fn append_needs_the_option_grow_for_a_full_offset_table_and_scan_for_a_streamed_file() {
     let folder = Folder::new();
     folder.write("a", numbers(1000));
     folder.done(&["bloscpack", "pack", "a", "-z", "8000", "--max-app", "0"]);
@@ -134,7 +134,7 @@ fn recover_keeps_intact_chunks() {
     assert!(stdout(&output).contains("whole.blp: 2 chunks kept"), "{}", stdout(&output));
     folder.done(&["verify", "whole.blp"]);
     assert_eq!(folder.done(&["bloscpack", "cat", "whole.blp"]).stdout, numbers(2500));
-    // Damage a chunk in the middle.
+    // Damage the middle chunk.
     let chunks = json_of(&folder.done(&["bloscpack", "info", "--json", "--chunks", "a.blp"]));
     let at = usize::try_from(chunks["chunks"][1]["offset"].as_u64().unwrap()).unwrap();
     let mut hole = bytes.clone();
@@ -158,8 +158,8 @@ fn recover_keeps_intact_chunks() {
     assert!(!folder.names().contains(&"whole.blp".to_owned()));
 }
 
-/// Returns a folder with the packed file `a.blp`, in which an in-place append was killed, and with
-/// the journal of this change.
+/// Kills an in-place append to the packed file `a.blp`. Returns the folder, which contains the
+/// partly changed file and its journal.
 #[cfg(unix)]
 fn killed_append() -> Folder {
     let folder = Folder::new();

@@ -57,7 +57,7 @@ fn get_with_a_pointer_prints_metadata() {
 }
 
 #[test]
-fn info_shows_the_header_the_chunks_the_codecs_and_the_metadata() {
+fn info_shows_the_header_and_chunks_and_codecs_and_metadata() {
     let folder = packed();
     let text = stdout(&folder.done(&["info", "a.blp"]));
     for part in [
@@ -110,7 +110,7 @@ fn info_shows_which_of_the_four_format_versions_a_file_has() {
 }
 
 #[test]
-fn the_status_of_verify_distinguishes_intact_damaged_and_missing_files() {
+fn the_status_of_verify_distinguishes_intact_and_damaged_and_missing_files() {
     let folder = packed();
     let output = folder.done(&["verify", "a.blp"]);
     assert_eq!(stdout(&output), "a.blp: fine, 3 chunks of 23.4 KiB checked\n");

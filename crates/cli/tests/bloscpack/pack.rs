@@ -21,7 +21,7 @@ fn pack_and_unpack_choose_default_output_names() {
 }
 
 #[test]
-fn pack_applies_its_options_to_the_header_the_codecs_and_the_metadata() {
+fn pack_applies_its_options_to_the_header_and_codecs_and_metadata() {
     let folder = Folder::new();
     folder.write("a", numbers(3000));
     folder.write("m.json", r#"{"unit": "K", "list": [1, 2.5, null]}"#);
@@ -96,7 +96,7 @@ fn pack_with_invalid_options_leaves_no_file() {
 }
 
 #[test]
-fn metadata_larger_than_the_meta_size_is_an_error_in_this_option() {
+fn the_error_for_metadata_larger_than_the_meta_size_names_the_option() {
     let folder = Folder::new();
     folder.write("a.npy", npy());
     for (input, target) in [("a.npy", "a.blp"), ("-", "a.blp"), ("a.npy", "-"), ("-", "-")] {
@@ -230,8 +230,8 @@ fn a_piped_npy_file_is_packed_as_an_array() {
     let output = folder.feed(&["bloscpack", "append", "--axis0", "file.blp", "-"], &npy());
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert_eq!(info(&folder, "file.blp")["array"]["shape"], json!([8, 3]));
-    // With --raw, a .npy file is packed as bytes. An incomplete .npy file is rejected, not packed
-    // as bytes.
+    // With --raw, a .npy file is packed as bytes. Without --raw, an incomplete .npy file is
+    // rejected instead of being packed as bytes.
     let output = folder.feed(&["bloscpack", "pack", "--raw", "-"], &npy());
     folder.write("raw.blp", &output.stdout);
     assert_eq!(folder.done(&["bloscpack", "cat", "raw.blp"]).stdout, npy());

@@ -108,7 +108,8 @@ fn corpus_files_are_unpacked_as_expected() {
         recorded.check(&folder);
     }
     for case in list("hostile.json") {
-        // Skip the case without a file name. Only the tests of the library generate its file.
+        // Skip the case without a file name, because only the tests of the library generate the
+        // file.
         let Some(file) = case["file"].as_str() else { continue };
         let recorded = Recorded {
             path: lists.join(file),

@@ -69,7 +69,7 @@ fn verify_reports_damaged_native_files_with_status_1() {
 }
 
 #[test]
-fn quiet_info_and_explain_print_the_requested_data() {
+fn info_and_explain_print_the_requested_data_even_if_quiet() {
     let folder = folder();
     folder.write("a.bd", native());
     for command in

@@ -219,7 +219,7 @@ fn layouts_in_other_encodings_are_converted_to_utf8() {
 }
 
 #[test]
-fn dudley_commands_show_syntax_errors_with_file_name_line_and_column() {
+fn dudley_commands_show_syntax_errors_with_file_name_and_line_and_column() {
     let folder = Folder::new();
     folder.write("a.dud", "x = f8[\n");
     for command in ["check", "fmt", "tree", "resolve"] {

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::program::{Folder, npy_header, program, status, stderr, stdout};
 
-/// Runs the program with a pipe that contains `input` as standard input, and without a folder for
-/// temporary files.
+/// Runs the program and pipes `input` to its standard input. The program cannot create temporary
+/// files, because the folder in `TMPDIR` does not exist.
 fn piped(folder: &Folder, args: &[&str], input: &[u8]) -> Output {
     let mut command = program();
     let command = command.current_dir(folder.path(".")).args(args);
@@ -245,7 +245,7 @@ fn a_pipe_that_ends_too_early_is_reported_like_a_short_file() {
 }
 
 #[test]
-fn a_native_file_from_a_pipe_is_copied_only_if_its_layout_states_addresses() {
+fn a_native_file_from_a_pipe_is_copied_only_if_the_layout_states_addresses() {
     let folder = Folder::new();
     folder.write("run.dud", "N : i2  x = f8[N]");
     folder.write("x.npy", [npy_header("<f8", &[2]), vec![0; 16]].concat());

@@ -139,7 +139,7 @@ fn create_applies_its_options_to_the_archive_and_rejects_invalid_values() {
 }
 
 #[test]
-fn the_holes_option_selects_which_zeros_are_holes() {
+fn the_holes_option_selects_which_zeros_become_holes() {
     let folder = Folder::new();
     let file = fs::File::create(folder.path("sparse")).unwrap();
     file.write_all_at(&[1; 4096], 8192).unwrap();

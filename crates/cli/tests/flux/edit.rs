@@ -298,7 +298,7 @@ fn a_store_whose_database_deletes_blobs_on_insert_is_rejected() {
 #[test]
 fn an_unwritable_store_is_reported_by_name() {
     let folder = archived();
-    // Create a directory at the path of the blob. It is not empty, so it cannot be replaced.
+    // Create a directory at the path of the blob. A directory that is not empty cannot be replaced.
     let blobref = BlobRef::of(HashType::Sha1, &bytes(5000)).to_string();
     fs::create_dir_all(folder.path("blobs").join(&blobref).join("x")).unwrap();
     for command in [

@@ -48,7 +48,7 @@ fn extracting_from_a_file_and_from_standard_input_has_the_same_result() {
 }
 
 #[test]
-fn extract_applies_its_options_for_patterns_conflicts_and_limits() {
+fn extract_applies_its_options_for_patterns_and_conflicts_and_limits() {
     let folder = stored();
     mkdir(&folder, "out");
     let extract = |options: &[&str]| {
@@ -204,7 +204,7 @@ fn an_archive_can_be_replaced_while_being_read() {
 }
 
 #[test]
-fn permissions_are_restored_exactly_only_on_request() {
+fn exact_permissions_are_restored_only_on_request() {
     let folder = Folder::new();
     folder.write("a.json", r#"[{"path":"f","mode":35309,"size":0}]"#);
     mkdir(&folder, "plain");

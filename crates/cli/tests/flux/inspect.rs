@@ -91,7 +91,7 @@ fn cat_prints_files_and_byte_ranges() {
 }
 
 #[test]
-fn verify_detects_errors_in_the_archive_its_blobs_and_files() {
+fn verify_detects_errors_in_the_archive_and_its_blobs_and_files() {
     let folder = stored();
     for fine in [
         &["verify", "a.json"][..],

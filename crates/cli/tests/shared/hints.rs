@@ -1,5 +1,5 @@
-//! Tests of the hints after library errors, which suggest a command or an option on a separate
-//! line.
+//! Tests of the hints that follow library errors. Each hint suggests a command or an option on a
+//! separate line.
 
 use crate::files;
 use crate::program::{json_of, status, stderr, stdout};

@@ -1,4 +1,4 @@
-//! Tests of reports as HTML.
+//! Tests of HTML reports.
 
 use crate::files;
 use crate::program::{Folder, npy_header, status, stderr, stdout};
@@ -9,7 +9,7 @@ fn page(folder: &Folder, files: &[&str]) -> String {
 }
 
 #[test]
-fn an_html_report_contains_tables_a_tree_pictures_and_a_verification_result() {
+fn an_html_report_contains_tables_and_a_tree_and_pictures_and_a_verification_result() {
     let folder = files();
     let page = page(&folder, &["good.asdf"]);
     for expected in [

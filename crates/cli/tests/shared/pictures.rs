@@ -55,7 +55,7 @@ fn each_pixel_of_a_reduced_picture_is_the_mean_of_a_block() {
 }
 
 #[test]
-fn the_options_range_scale_and_colors_change_the_picture() {
+fn the_options_range_and_scale_and_colors_change_the_picture() {
     let folder = ramp();
     let pixel = |options: &[&str]| {
         let all = [&["get", "x.asdf", "/x", "--png", "-"], options].concat();
@@ -110,7 +110,7 @@ fn arrays_of_every_format_can_be_drawn() {
 }
 
 #[test]
-fn the_instance_of_a_dudley_struct_to_draw_can_be_given_as_an_option() {
+fn an_option_selects_the_instance_of_a_dudley_struct_to_draw() {
     let folder = ramp();
     folder.write("x.dud", "p = { name = S1  \"a.b\" = u1[2, 2] }[3]\n");
     let pixels: Vec<u8> = (0..12).map(|pixel| 20 * pixel).collect();

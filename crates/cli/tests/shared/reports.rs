@@ -16,7 +16,7 @@ fn reports(folder: &Folder, command: &str) -> Vec<Value> {
 }
 
 #[test]
-fn json_reports_have_the_keys_file_format_ok_and_diagnostics() {
+fn json_reports_have_the_keys_file_and_format_and_ok_and_diagnostics() {
     let folder = files();
     for (commands, format, extension) in [
         (&["info", "verify", "asdf info", "asdf verify"][..], "asdf", "asdf"),

@@ -8,7 +8,7 @@ use crate::files;
 use crate::program::{Folder, json_of, npy_header, status, stderr, stdout};
 
 #[test]
-fn info_verify_and_get_read_standard_input() {
+fn info_and_verify_and_get_read_standard_input() {
     let folder = files();
     for (file, commands) in [
         ("good.asdf", &["info", "verify"][..]),
@@ -59,7 +59,7 @@ fn output_is_written_to_devices_and_pipes() {
 }
 
 #[test]
-fn standard_output_contains_only_data_if_it_is_the_output_file() {
+fn if_data_is_written_to_standard_output_nothing_else_is() {
     let folder = files();
     for command in [
         "dudley import good.npy",
