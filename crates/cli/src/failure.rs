@@ -14,8 +14,8 @@ use crate::input::head;
 use crate::output::file::is_standard;
 use crate::output::{Output, show_text};
 
-/// The failure of a command. Unless it consists of errors in a layout, it is printed on one line:
-/// the subject, which is usually a file, and the error message.
+/// The failure of a command: a subject, which is usually a file, and an error. It is printed on one
+/// line, but errors in a layout are shown with the lines that contain them.
 #[derive(Debug)]
 pub(crate) struct Failure {
     subject: String,
@@ -42,7 +42,7 @@ impl Failure {
 
     /// Returns the failure for a compressed layout file.
     pub(crate) fn compressed_layout(file: &Path) -> Self {
-        Self::of_format("dudley", file, true, "expected a layout as plain text")
+        Self::of_format("dudley", file, true, "expected a plain-text layout")
     }
 
     pub(crate) fn flux(file: &Path, error: flux_archive::Error) -> Self {
@@ -77,8 +77,8 @@ impl Failure {
         self
     }
 
-    /// Makes the exit status 2 even if the cause is bad data, for commands such as `diff`, where
-    /// status 1 has another meaning.
+    /// Sets the exit status to 2 even if the cause is bad data. Used by commands such as `diff`,
+    /// for which status 1 has another meaning.
     pub(crate) fn fatal(self) -> Self {
         Self { is_bad_data: false, ..self }
     }

@@ -20,9 +20,9 @@ pub(crate) const BLOSCPACK_RECOVER: &str = "`scibin bloscpack recover FILE -o OU
                                             `--skip-bad`, it also saves the intact chunks after it";
 const BLOSCPACK_CHECKSUM: &str =
     "`scibin bloscpack unpack --no-verify` writes the data even if its checksum is wrong";
-const BLOSCPACK_ORDER: &str = "`scibin bloscpack` commands trust the offset table with \
-                               `--chunk-order offsets`, and the order of the chunks in the file \
-                               with `--chunk-order file`";
+const BLOSCPACK_ORDER: &str = "with `--chunk-order offsets`, `scibin bloscpack` commands trust \
+                               the offset table; with `--chunk-order file`, they trust the order \
+                               of the chunks in the file";
 const BLOSCPACK_METADATA: &str =
     "`scibin bloscpack unpack --ignore-metadata FILE -o OUT` writes the data as plain bytes";
 const BLOSCPACK_GROW: &str =

@@ -51,10 +51,10 @@ impl From<Verdict> for ExitCode {
 /// Runs the program with the arguments of the process. When called as `blpk`, the program accepts
 /// the arguments of the original `blpk`.
 ///
-/// The exit status is 0 on success, 1 if a check failed, a comparison found differences or the data
-/// is bad, and 2 after any other error. `blpk` and `scibin blpk` have the exit statuses of the
-/// original program instead: 1 after any failure, and 2 if the arguments are invalid. Errors are
-/// printed on standard error.
+/// The exit status is 0 on success. It is 1 if a check failed, a comparison found differences, or
+/// the data is bad. It is 2 after any other error. `blpk` and `scibin blpk` have the exit statuses
+/// of the original program instead: 1 after any failure, and 2 if the arguments are invalid. Errors
+/// are printed on standard error.
 pub fn main() -> ExitCode {
     interrupt::remove_temporaries_on_signals();
     let name = std::env::args_os().next().map(PathBuf::from);

@@ -1,4 +1,4 @@
-//! Detecting the format of a file from its content. Dudley layouts, which may be any text, are
+//! Detecting the format of a file from its content. Dudley layouts have no signature, so they are
 //! detected by file name instead.
 
 use std::fs::{self, File};
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_format_is_reported_with_the_kind_of_file() {
+    fn the_message_about_an_unknown_format_names_the_kind_of_file() {
         assert!(unknown(b"\x1f\x8b\x08").starts_with("this is a gzip file: unknown format"));
         assert!(unknown(b"text").starts_with("unknown format"));
     }

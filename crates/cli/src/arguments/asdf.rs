@@ -61,8 +61,9 @@ pub(crate) enum AsdfCommand {
     Get {
         #[command(flatten)]
         request: GetRequest,
-        /// Do not verify checksums. By default, every block that is read is verified, but with
-        /// --slice only if it is compressed and decoded as a whole, and with --salvage not at all
+        /// Do not verify checksums. By default, every block that is read is verified. With --slice,
+        /// however, a block is verified only if it is compressed and decoded as a whole; with
+        /// --salvage, no block is verified
         #[arg(long)]
         no_verify: bool,
         #[command(flatten)]
@@ -100,8 +101,8 @@ pub(crate) enum AsdfCommand {
         "scibin asdf set science.asdf /meta/target '{name: M31}' -o new.asdf",
     ]))]
     Set(Set),
-    /// Remove an entry or item from the tree. Without --in-place, also remove the data of its blocks,
-    /// unless other arrays use them
+    /// Remove an entry or item from the tree. Without --in-place, also remove its blocks, unless
+    /// other arrays use them
     #[command(after_long_help = examples(&[
         "scibin asdf rm science.asdf /meta/draft",
         "scibin asdf rm science.asdf /list/0",
@@ -135,7 +136,7 @@ pub(crate) enum AsdfCommand {
     #[command(mut_arg("output", |argument| argument.help("The file to write")))]
     #[command(after_long_help = examples(&["scibin asdf explode science.asdf -o exploded.asdf"]))]
     Explode(CopyRequest),
-    /// Copy a file, and include the blocks of other files that its arrays use
+    /// Copy a file, and include the external blocks that its arrays use
     #[command(after_long_help = examples(&["scibin asdf implode exploded.asdf -o science.asdf"]))]
     Implode(CopyRequest),
     /// Check the tree against the schemas of its tags
@@ -200,8 +201,7 @@ pub(crate) struct HistoryRequest {
 }
 
 impl AsdfCommand {
-    /// Returns `true` if the command does not support `--json`, because its output has a different
-    /// format.
+    /// Returns `true` if the output of the command cannot be JSON, so that `--json` is an error.
     pub(super) fn is_without_json(&self) -> bool {
         matches!(self, Self::ToYaml(_))
     }
@@ -215,13 +215,13 @@ pub(crate) struct SearchRequest {
     /// item
     #[arg(long, value_name = "RE")]
     pub(crate) key: Option<String>,
-    /// The value as JSON, where 1 equals 1.0, or a comparison such as '>100' or '<=2.5'. A JSON
-    /// string, or text that is not JSON, is a regular expression to search for in scalars
+    /// The value as JSON (1 equals 1.0), or a comparison such as '>100' or '<=2.5'. A JSON string
+    /// and text that is not JSON are regular expressions to search for in scalars
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) value: Option<String>,
     /// Type of the node: str, int, float, bool, dict, list or numpy.ndarray, as in asdftool;
-    /// string, integer, boolean, mapping, sequence, array, null or timestamp; or a tag or the
-    /// last parts of a tag, such as wcs or gwcs/*
+    /// string, integer, boolean, mapping, sequence, array, null or timestamp; or a complete or
+    /// shortened tag, such as wcs or gwcs/*
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) type_name: Option<String>,
     /// Tag of the node, or the last parts of the tag, such as wcs-1.2.0 or gwcs/*; the version may
@@ -281,8 +281,8 @@ pub(crate) struct New {
     /// Insert the array from a .npy file at a pointer in the tree, such as /image/data=image.npy
     #[arg(long = "array", value_name = "POINTER=X.npy")]
     pub(crate) arrays: Vec<NamedArray>,
-    /// Create missing parents of the array. Without this option, parents that are missing from
-    /// TREE.yaml are an error, because the pointer may be mistyped
+    /// Create missing parents of the array. Without this option, it is an error if TREE.yaml does
+    /// not contain them, because the pointer may be mistyped
     #[arg(long, short, requires = "tree")]
     pub(crate) parents: bool,
     /// Compression of the blocks: none, lz4 or lz4f; or zlib, bzp2, zstd, blsc or blsc-chunked,
@@ -350,7 +350,7 @@ pub(crate) struct Mv {
     pub(crate) file: PathBuf,
     /// JSON Pointer to the entry to rename
     pub(crate) pointer: String,
-    /// The new key, or a JSON Pointer with the new key in the same mapping, such as /meta/gain
+    /// The new key, or a JSON Pointer to it in the same mapping, such as /meta/gain
     #[arg(value_name = "NEWKEY", allow_hyphen_values = true)]
     pub(crate) key: String,
     #[command(flatten)]
@@ -536,7 +536,7 @@ pub(crate) struct Align {
     pub(crate) align: u64,
 }
 
-/// The way in which a copy in another folder refers to other files.
+/// How to treat references to other files when a file is copied to another folder.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Externals {
     /// Rewrite relative references to other files, so that they are valid in the new folder

@@ -120,8 +120,7 @@ pub(crate) enum BloscpackCommand {
 }
 
 impl BloscpackCommand {
-    /// Returns `true` if the command does not support `--json`, because its output has a different
-    /// format.
+    /// Returns `true` if the output of the command cannot be JSON, so that `--json` is an error.
     pub(super) fn is_without_json(&self) -> bool {
         matches!(self, Self::Cat(_))
     }
@@ -319,7 +318,7 @@ pub(crate) struct Recover {
     #[arg(long)]
     pub(crate) skip_bad: bool,
     /// Replace damaged chunks with zeros and continue, so that all other data keeps its offset.
-    /// Requires that the header states the chunk size; otherwise, damaged chunks are skipped
+    /// If the header does not state the chunk size, damaged chunks are skipped instead
     #[arg(long)]
     pub(crate) fill_zeros: bool,
 }

@@ -119,8 +119,7 @@ pub(crate) enum DudleyCommand {
 }
 
 impl DudleyCommand {
-    /// Returns `true` if the command does not support `--json`, because its output has a different
-    /// format.
+    /// Returns `true` if the output of the command cannot be JSON, so that `--json` is an error.
     pub(super) fn is_without_json(&self) -> bool {
         matches!(
             self,
@@ -194,7 +193,7 @@ pub(crate) struct Resolve {
     /// Also list the members of structs
     #[arg(long)]
     pub(crate) members: bool,
-    /// List at most this many members, because nested types can have a huge number of them
+    /// List at most this many members. Nested types can have a huge number of members
     #[arg(long, value_name = "N", default_value_t = 250_000, requires = "members")]
     pub(crate) max_members: u64,
     #[command(flatten)]

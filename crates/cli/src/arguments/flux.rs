@@ -112,8 +112,7 @@ pub(crate) enum FluxCommand {
 }
 
 impl FluxCommand {
-    /// Returns `true` if the command does not support `--json`, because its output has a different
-    /// format.
+    /// Returns `true` if the output of the command cannot be JSON, so that `--json` is an error.
     pub(super) fn is_without_json(&self) -> bool {
         matches!(self, Self::Cat(_))
     }
@@ -210,8 +209,8 @@ pub(crate) struct Collecting {
     /// Include only paths that match this pattern
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
-    /// If files cannot be read, write an archive of all other files, with exit status 1; without
-    /// this option, nothing is written
+    /// If some files cannot be read, archive all other files, and exit with status 1. Without this
+    /// option, nothing is written
     #[arg(long)]
     pub(crate) ignore_failed_read: bool,
     /// Modification time for all files, in seconds since 1970

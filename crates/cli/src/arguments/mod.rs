@@ -49,8 +49,7 @@ impl Arguments {
 }
 
 impl Command {
-    /// Returns `true` if the command does not support `--json`, because its output has a different
-    /// format.
+    /// Returns `true` if the output of the command cannot be JSON, so that `--json` is an error.
     pub(crate) fn is_without_json(&self) -> bool {
         match self {
             Self::Asdf(all) => all.command.is_without_json(),
@@ -106,8 +105,8 @@ pub(crate) enum Command {
     Get {
         #[command(flatten)]
         request: GetRequest,
-        /// Do not verify checksums. By default, all data that is read is verified, but with
-        /// --slice, an ASDF block is verified only if it is compressed and decoded as a whole
+        /// Do not verify checksums. By default, all data that is read is verified. With --slice,
+        /// however, an ASDF block is verified only if it is compressed and decoded as a whole
         #[arg(long)]
         no_verify: bool,
         #[command(flatten)]
@@ -115,7 +114,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         stated: Stated,
     },
-    /// Files of the Advanced Scientific Data Format
+    /// ASDF (Advanced Scientific Data Format) files: inspect, edit, convert, validate, repair
     #[command(after_long_help = examples(&[
         "scibin asdf tree science.asdf",
         "scibin asdf get science.asdf /image/data -o image.npy",
@@ -170,8 +169,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Files {
-    /// The files, or "-" for standard input; the format is detected from the content, but a Dudley
-    /// layout is recognised by the extension .dud
+    /// The files, or "-" for standard input. The format is detected from the content or, for a
+    /// Dudley layout, from the extension .dud
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -182,8 +181,8 @@ pub(crate) struct Showing {
     /// On a terminal, do not draw the largest image
     #[arg(long)]
     pub(crate) no_preview: bool,
-    /// Write an HTML report to this file, or to standard output for "-". It contains the content,
-    /// the tree, the verification and pictures, but no scripts
+    /// Write an HTML report without scripts to this file, or to standard output for "-". The report
+    /// shows pictures, the tree, an overview and the result of the verification
     #[arg(long, value_name = "OUT")]
     pub(crate) html: Option<PathBuf>,
     /// Replace the report if it exists
@@ -204,9 +203,9 @@ pub(crate) struct Stated {
 pub(crate) struct GetRequest {
     /// The file, or "-" for standard input
     pub(crate) file: PathBuf,
-    /// JSON Pointer into the tree, the metadata or the archive, such as /image/data, where ""
-    /// selects everything; or the path of an item in a Dudley file [default: the tree of an ASDF
-    /// file, the array of a Bloscpack file, all items of a Dudley file, the JSON of an archive]
+    /// JSON Pointer into the tree, the metadata or the archive, such as /image/data, or "" for
+    /// everything. For a Dudley file, the path of an item [default: the tree of an ASDF file, the
+    /// array of a Bloscpack file, all items of a Dudley file, the JSON of an archive]
     pub(crate) pointer: Option<String>,
     #[command(flatten)]
     pub(crate) array: ArrayOutput,
@@ -225,8 +224,8 @@ pub(crate) struct ArrayOutput {
     /// Write the array to this file, or to standard output for "-"
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// The form of the array [default: determined by the extension of OUT, or npy if the extension
-    /// is unknown; if OUT is omitted, text, or json with --json]
+    /// The form of the array [default: the form that matches the extension of OUT, or else npy;
+    /// without OUT, text, or json with --json]
     #[arg(long = "as", value_enum, value_name = "FORM")]
     pub(crate) form: Option<Form>,
     /// Replace the output file if it exists
@@ -242,8 +241,8 @@ impl ArrayOutput {
         self.slice.is_some() || self.output.is_some() || self.picture.is_wanted()
     }
 
-    /// Returns the form in which the array is written: the requested form, or else the form that
-    /// matches the extension of the output file, or the default form.
+    /// Returns the form in which the array is written. If no form was requested, this is the form
+    /// that matches the extension of the output file, or else the default form.
     pub(crate) fn form(&self, json: bool) -> Form {
         let by_name = || match &self.output {
             None if json => Form::Json,

@@ -9,9 +9,8 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Pictures")]
 pub(crate) struct Picture {
-    /// Draw the array in the terminal: as an image if it has 2 dimensions, or as a curve if it has
-    /// 1, with the minimum, median, maximum and number of NaNs. Large arrays are not read
-    /// completely
+    /// Draw the array in the terminal: as an image if it has 2 dimensions, or as a curve with
+    /// statistics if it has 1. Large arrays are not read completely
     #[arg(long, conflicts_with_all = ["output", "form", "full"])]
     pub(crate) preview: bool,
     /// Write an array with 2 dimensions as a PNG picture to this file, or to standard output for

@@ -23,8 +23,8 @@ pub(crate) struct Elements<'a, E> {
     /// Writes the selected part of the array as a `.npy` file: first the header, then the elements
     /// in pieces. Without slices, writes the whole array.
     pub(crate) write_npy: &'a WritePart<'a, E>,
-    /// Returns the mask of the selected elements in C order, in which `true` marks a missing
-    /// element, or `None` if the array has no mask.
+    /// Returns the mask of the selected elements in C order: `true` marks a missing element.
+    /// Returns `None` if the array has no mask.
     pub(crate) missing: &'a Missing<'a, E>,
 }
 
@@ -83,8 +83,8 @@ impl<E: From<io::Error>> Elements<'_, E> {
     }
 }
 
-/// A writer that writes a prefix just before the first bytes, so that the prefix is not written if
-/// an error occurs before any bytes are written.
+/// A writer that delays a prefix until the first bytes are written. If an error occurs before that,
+/// the prefix is not written either.
 struct Prefixed<'w> {
     prefix: Option<String>,
     out: &'w mut dyn Write,

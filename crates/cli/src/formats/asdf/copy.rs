@@ -108,8 +108,8 @@ fn open_by(path: &Path, others: &OtherFiles, ignore_checksums: bool) -> Result<A
 }
 
 /// Prints the diagnostics of the file and of the files that it refers to. Returns `Found` if a
-/// checksum did not match, because the copy no longer shows the damage: it has a new checksum, or
-/// none in a YAML file.
+/// checksum did not match. The damage is no longer visible in the copy, which has a new checksum
+/// or, as a YAML file, no checksum.
 fn remark(path: &Path, file: &Asdf, output: Output) -> Verdict {
     super::remark(path, file, output);
     let mut all = file.diagnostics();

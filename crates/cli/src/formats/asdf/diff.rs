@@ -14,7 +14,7 @@ use crate::output::file::is_standard;
 use crate::output::{Output, one_line, print_json};
 
 pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
-    // Bad data must not cause status 1, which means that the files differ.
+    // Status 1 means that the files differ, so bad data must cause status 2.
     compare(command, output).map_err(Failure::fatal)
 }
 

@@ -129,7 +129,8 @@ fn write_table(
     Ok(())
 }
 
-/// Returns the rows of an array that the file contains, and a message if any rows are missing.
+/// Returns the rows of an array that are present in the file, and a message if any rows are
+/// missing.
 fn available<'a>(array: &NdArray<'a>) -> asdf::Result<(NdArray<'a>, Option<String>)> {
     let rows = array.available()?;
     let count = array.shape().first().copied().unwrap_or(1);

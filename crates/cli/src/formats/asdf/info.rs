@@ -21,7 +21,8 @@ use crate::output::print::Elements;
 use crate::output::progress::Progress;
 use crate::output::{Output, count, diagnostic_lines, one_line, picture, print_json, size, table};
 
-/// The maximum number of lines in the outline, unless it contains descriptions from schemas.
+/// The maximum number of lines in an outline without descriptions from schemas. An outline with
+/// descriptions is not limited.
 const MAX_LINES: u64 = 40;
 
 /// The maximum number of lines in the outline of an HTML report.

@@ -19,8 +19,8 @@ const MAX_TEXT: usize = 60;
 /// than" this number.
 const MAX_COUNT: u64 = 1_000_000;
 
-/// The maximum size of an outline in bytes, in addition to [`BYTES_PER_NODE`] for each node. With
-/// merge keys, a few KB can expand to gigabytes.
+/// An outline may have this many bytes, plus [`BYTES_PER_NODE`] for each node in the file. Without
+/// this limit, merge keys could expand a few KB to gigabytes.
 const MAX_BYTES: u64 = 32 << 20;
 const BYTES_PER_NODE: u64 = 128;
 

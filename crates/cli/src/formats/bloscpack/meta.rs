@@ -20,8 +20,8 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
     match command {
         MetaCommand::Get { file, pointer } => {
             if !is_standard(file) {
-                // Ignore a failure, because the file can be read as it was before the interrupted
-                // change.
+                // Ignore a failure: without the rollback, the file is still read as it was before
+                // the interrupted change.
                 let _ = undo_interrupted(file, output);
             }
             let opened = super::open(file, &OpenOptions::new())?;

@@ -72,7 +72,7 @@ pub(crate) fn pack(command: &Pack, target: &Path, output: Output) -> Result<Pack
         progress.add(bytes);
     };
     let fail = |error: bloscpack::Error| match error.kind() {
-        // Without this option, the space is sufficient for the metadata.
+        // Only this option can reserve too little space for the metadata.
         ErrorKind::NotEnoughSpace { .. } => Failure::other("--meta-size", error.to_string()),
         _ => failure(&command.input, target, error),
     };

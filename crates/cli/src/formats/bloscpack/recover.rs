@@ -18,7 +18,7 @@ pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Fail
     let (input, target) = (&command.input, &command.output);
     let fail = |error| Failure::bloscpack(input, error);
     let _lock = output_file::lock(target, command.replacing.force)?;
-    // Do not roll back a change if the journal belongs to another file.
+    // Do not roll back a change if the journal belongs to another file, because this would fail.
     if journal::pending(input).map_err(fail)? != Some(Pending::Foreign) {
         undo_interrupted(input, output)?;
     }

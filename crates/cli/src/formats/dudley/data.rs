@@ -77,8 +77,8 @@ fn options(described: &Described, output: Output) -> Result<OpenOptions, Failure
     Ok(OpenOptions::new().rules(rules.values(values)))
 }
 
-/// Returns `true` if the file is standard input, its layout is in another file, and its data can be
-/// read in order, so that it need not be copied to a temporary file first.
+/// Returns `true` if the file is standard input and its data can be read in order, without copying
+/// it to a temporary file first. This requires that the layout is in another file.
 fn is_in_order(path: &Path, described: &Described, options: &OpenOptions) -> bool {
     let is_apart = described.layout.as_ref().is_some_and(|layout| !is_standard(layout));
     is_standard(path) && is_apart && options.reads_in_order()
@@ -230,7 +230,7 @@ pub(super) fn draw_images(path: &Path, pictures: &mut Pictures) -> Result<(), Fa
     Ok(())
 }
 
-/// Prints the value of an item whose instances differ in size, as JSON.
+/// Prints, as JSON, the value of an item whose instances differ in size.
 fn print_value(file: &File, path: &str, of_file: &Path) -> Result<Verdict, Failure> {
     let mut out = Sink::new(text_out());
     let mut written = file.write_json(path, &mut out);

@@ -150,8 +150,8 @@ fn report_size(target: &Path, size: usize, output: Output) -> io::Result<()> {
     output.result(&format_args!("{}: {}", target.display(), count(size, "byte")))
 }
 
-/// Returns the values given with `--param`. Fails if the layouts contain no stored parameter for one
-/// of the values.
+/// Returns the values given with `--param`. Each name must be that of a stored parameter in at least
+/// one of the layouts.
 fn values(params: &Params, layouts: &[&Layout]) -> Result<Values, Failure> {
     let values: Values = params.params.iter().cloned().collect();
     let is_missing = |key: &&str| layouts.iter().all(|layout| values.not_in(layout).contains(key));

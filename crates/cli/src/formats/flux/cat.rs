@@ -48,8 +48,8 @@ pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
 }
 
 /// Returns the entry with the given path. If the path is a directory or does not exist, treats it
-/// as a pattern instead, and returns the regular files that match the pattern or are below a
-/// matching directory, except the excluded files.
+/// as a pattern instead: returns all regular files that match the pattern or are below a matching
+/// directory, without the excluded files.
 fn chosen<'e, 'a>(archive: &'e Archive<'a>, path: &str, exclude: &[String]) -> Vec<&'e Entry<'a>> {
     let normalised = ArchivePath::normalise(path).ok();
     let exact = normalised.and_then(|(path, _)| archive.get(path.as_str()));

@@ -86,8 +86,8 @@ fn to_standard_output(
     Ok(report)
 }
 
-/// Returns `true` if the archive should be written, because all files could be read or because
-/// failures are ignored.
+/// Returns `true` if the archive should be written: either all files could be read, or failures are
+/// ignored.
 fn is_wanted(report: &CreateReport, collecting: &Collecting) -> bool {
     report.failures.is_empty() || collecting.ignore_failed_read
 }

@@ -118,7 +118,7 @@ fn tell(
         writeln!(out, "{before}{failed}],\"ok\":{}}}", matches!(found, Ok(0)))?;
     }
     let found = match out.finish(found, |error| source.failure(error), Failure::from) {
-        // Print the failure, but no further JSON, because the JSON line already contains it.
+        // The JSON line already contains the failure, so print it only as a message.
         Err(failure) if json && is_begun && !failure.is_closed_pipe() => {
             output.fail(&failure);
             return Ok(failure.verdict());

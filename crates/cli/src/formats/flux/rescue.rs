@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::output::progress::Progress;
 use crate::output::{Output, count, one_line, print_json, size};
 
-/// An archive or a job that the state of a broker contains.
+/// An archive or a job in the state of a broker.
 enum Find {
     Archive(String),
     Job(JobId),
@@ -82,7 +82,7 @@ pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failur
     Ok(worst)
 }
 
-/// Returns all archives and jobs in the state, and the errors from searching for them.
+/// Returns all archives and jobs in the broker's state, and the errors that occurred in the search.
 fn find_all(state: &BrokerState) -> (Vec<Find>, Vec<KvsError>) {
     let (archives, error) = match state.archives() {
         Ok(archives) => (archives, None),

@@ -217,7 +217,7 @@ pub(super) fn open_store_mut(path: &Path) -> Result<Box<dyn BlobStoreMut>, Failu
     store::create(path).map_err(|error| failure(path, error))
 }
 
-/// Returns the failure for an error from a store or a state.
+/// Returns the failure for an error from a store or from the state of a broker.
 pub(super) fn failure(path: &Path, error: impl Into<ErrorKind>) -> Failure {
     Failure::flux(path, flux_archive::Error::new(error.into()))
 }

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_of_only_nan_is_empty() {
+    fn the_curve_is_empty_if_all_values_are_nan() {
         assert_eq!(draw(&Curve::new(vec![f64::NAN], 2)), "");
     }
 }

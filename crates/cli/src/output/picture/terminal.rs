@@ -49,7 +49,7 @@ impl Screen {
     }
 
     /// Returns the maximum width and height of an image in pixels. Two rows of the terminal are
-    /// reserved for the line below the image and the prompt.
+    /// reserved: one for the line below the image, and one for the prompt.
     pub(super) fn pixels(&self) -> (u64, u64) {
         (self.columns as u64, 2 * self.rows.saturating_sub(2).max(1) as u64)
     }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn between_cube_levels_the_nearest_palette_colour_is_a_grey() {
+    fn a_colour_maps_to_the_nearest_colour_of_the_palette() {
         assert_eq!(palette([48, 48, 48]), 236);
         assert_eq!(palette([255, 0, 0]), 196);
         assert_eq!(palette([0x5d, 0xc9, 0x63]), 77);
