@@ -52,8 +52,8 @@ pub(crate) trait LazyArray: Send + Sync {
     /// possible, the bytes are shared with a mapped file or a decoded block instead of being copied.
     fn shared_bytes(&self) -> Result<(Bytes, Strided), Failure>;
 
-    /// Returns the mask in C order, in which `true` marks a masked element, or `None` if the array
-    /// has no mask.
+    /// Returns the mask in C order: `true` marks a masked element. Returns `None` if the array has
+    /// no mask.
     fn mask(&self) -> Result<Option<Vec<bool>>, Failure> {
         Ok(None)
     }
@@ -172,8 +172,8 @@ impl Array {
         Ok((Memory::new(bytes), layout.offset(), PyTuple::new(py, layout.strides())?))
     }
 
-    /// Returns the mask in C order, in which `true` marks a masked element, or `None` if the array
-    /// has no mask.
+    /// Returns the mask in C order: `true` marks a masked element. Returns `None` if the array has
+    /// no mask.
     fn mask<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<bool>>>> {
         if !self.0.is_masked() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The extension module `scibin._scibin`, which is the part of the Python package `scibin` written in Rust.
+//! The extension module `scibin._scibin`, which is the part of the Python package `scibin` that is written in Rust.
 //!
 //! The module is kept small. The public interface, with its documentation and types, is in `python/scibin`. The
 //! extension contains only code that must be fast, or that calls the crates.

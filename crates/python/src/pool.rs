@@ -6,8 +6,8 @@
 //!
 //! Entering the pool takes about 0.1 ms, so small pieces of work that do not use rayon run outside the pool.
 //!
-//! If the pool has one thread, every Python thread works alone instead: calls at the same time would otherwise wait
-//! for each other, for example those of the tasks of a Dask worker.
+//! If the pool has only one thread, it is not used, and each call runs on the Python thread that made it. In the pool,
+//! simultaneous calls, such as those from the tasks of a Dask worker, would have to wait for each other.
 
 use std::cell::OnceCell;
 use std::sync::Arc;

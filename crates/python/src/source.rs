@@ -52,8 +52,8 @@ impl Input {
 /// `read_at` may be called from several threads at the same time. The GIL is held only during these calls.
 ///
 /// Small reads are extended, because every request takes time. The first read at the start of a file is extended to
-/// `gap` bytes, which usually include the whole tree. Other small reads are extended to 64 KiB, or to `gap` bytes if
-/// that is less, which often include a block header and its data.
+/// `gap` bytes, which usually include the whole tree. Other small reads are extended to 64 KiB, so that they often
+/// include both a block header and the data of the block. If `gap` is smaller than 64 KiB, `gap` is used instead.
 pub(crate) struct PythonSource {
     object: Py<PyAny>,
     len: u64,
@@ -62,7 +62,7 @@ pub(crate) struct PythonSource {
     /// The first bytes of the file. Neither this field nor `recent` has a lock, because another
     /// thread could hold the lock during a fork.
     head: ArcSwapOption<Window>,
-    /// The bytes of the last small read.
+    /// The bytes of the last extended read, unless they are in `head`.
     recent: ArcSwapOption<Window>,
 }
 

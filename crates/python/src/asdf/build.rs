@@ -27,7 +27,7 @@ use crate::error::Failure;
 /// without a limit, the stack could overflow.
 const MAX_DEPTH: usize = 1000;
 
-/// A tree, and the file from which blocks are copied.
+/// A tree, and the file from which blocks are copied, if any.
 pub(super) struct BuiltTree {
     pub(super) tree: Tree,
     pub(super) origin: Option<Arc<OpenFile>>,
@@ -35,10 +35,11 @@ pub(super) struct BuiltTree {
 
 /// Converts an object and everything below it. `prepare` assigns arrays to blocks (see
 /// `scibin/asdf/_blocks.py`). An array is compressed as `compressions` specifies for its pointer,
-/// and otherwise with `compression`. If `compression` is `None`, the writer chooses. If
-/// `copy_blocks` is `true`, nodes of the file that is found first are copied together with their blocks. The search
-/// does not follow the order of the tree. Nodes of all other files are converted to plain objects, and their arrays
-/// are read.
+/// and otherwise with `compression`. If `compression` is `None`, the writer chooses.
+///
+/// If `copy_blocks` is `true`, the nodes of one file are copied together with their blocks. This is
+/// the file of the first node that the search finds, but the search does not follow the order of
+/// the tree. The nodes of all other files are converted to plain objects, and their arrays are read.
 pub(super) fn build(
     root: &Bound<'_, PyAny>,
     prepare: &Bound<'_, PyAny>,
@@ -70,7 +71,7 @@ enum Kind<'py> {
     List(Bound<'py, PyAny>),
     Set(Bound<'py, PyAny>),
     Tagged(Bound<'py, PyAny>),
-    /// A node or a whole file, or a lazy array that is the value of a node.
+    /// A node, a whole file, or the complete lazy array of a node (not a slice or field).
     Node(Bound<'py, PyAny>),
     /// A numpy array, or a lazy array whose elements must be read.
     Array,

@@ -180,7 +180,8 @@ pub(super) struct Conversion<'a, 'py> {
     path: Option<&'a str>,
     arrays: &'a Arrays<'a, 'py>,
     tagged: Option<&'a Bound<'py, PyAny>>,
-    /// The objects of nodes that have an anchor, because these nodes may occur again.
+    /// The Python objects of nodes that have an anchor. An object is used again if its node occurs
+    /// again.
     seen: HashMap<NodeId, Bound<'py, PyAny>>,
 }
 
@@ -249,8 +250,8 @@ impl<'a, 'py> Conversion<'a, 'py> {
         Failure::from(error).raise(self.py, self.path)
     }
 
-    /// Returns the object of a node. For a collection, this is an empty object, which is pushed
-    /// onto the stack to be filled.
+    /// Returns the object of a node. A new list or dict is empty, and is pushed onto the stack, so
+    /// that its items are added later.
     fn begin<'n>(
         &mut self,
         node: Node<'n>,

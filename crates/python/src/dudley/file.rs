@@ -41,7 +41,7 @@ impl OpenFile {
     }
 }
 
-/// A file described by a layout, which is open for reading.
+/// A file that is described by a layout and open for reading.
 #[pyclass(frozen, module = "scibin._scibin")]
 pub(crate) struct DudleyFile(Arc<OpenFile>);
 

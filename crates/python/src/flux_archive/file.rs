@@ -198,7 +198,8 @@ fn read_profile(name: &str) -> PyResult<Profile> {
     }
 }
 
-/// The limits for archives and for the size of a buffer, by their names in Python.
+/// The limits for archives, by their names in Python. The `u64` is the limit `allocation`, the
+/// maximum size of a buffer in bytes.
 const LIMITS: &[Known<(Limits, u64)>] = &[
     ("allocation", |(limits, _), number| (limits, number)),
     ("document", |(limits, allocation), number| (limits.max_json_bytes(number), allocation)),
