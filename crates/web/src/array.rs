@@ -92,8 +92,7 @@ impl Array<'_> {
         Ok(())
     }
 
-    /// Returns the mask, in which `true` marks a missing element, or `None` if the array has no
-    /// mask.
+    /// Returns the mask: `true` marks a missing element. Returns `None` if the array has no mask.
     pub(crate) fn mask(&self) -> Result<Option<Vec<bool>>> {
         match self {
             Self::Asdf(array) => Ok(array.mask()?),

@@ -17,7 +17,7 @@ pub(crate) type Result<T> = std::result::Result<T, JsError>;
 /// The maximum number of rows to show in a table.
 const MAX_ROWS: usize = 2000;
 
-/// An open file of some format.
+/// An open file in one of the supported formats.
 pub(crate) trait Format {
     /// Returns facts about the file as (label, value) pairs, in display order.
     fn about(&self) -> Vec<(&'static str, String)>;
@@ -31,8 +31,8 @@ pub(crate) trait Format {
     /// Returns the first nodes whose key or value satisfies `is_wanted`, at most `max` of them.
     fn search(&self, is_wanted: &dyn Fn(&str) -> bool, max: usize) -> Result<Vec<Value>>;
 
-    /// Writes the node at a pointer as text. Containers are written as JSON, except that the folders of an archive and
-    /// the containers of a Dudley file have no text.
+    /// Writes the text of the node at a pointer. The text of a container, or of an item in a Dudley file, is JSON. The
+    /// folders of an archive and the containers of a Dudley file have no text.
     fn write_text(&self, pointer: &str, out: &mut dyn Write) -> Result<()>;
 
     /// Writes the tree of an ASDF file as JSON. In any other format, writes the metadata, the layout or the list of
@@ -49,15 +49,14 @@ pub(crate) trait Format {
     fn diagnostics(&self) -> Vec<Value>;
 }
 
-/// Returns limits suitable for a browser, in which a WebAssembly module has at most 4 GiB of
-/// memory.
+/// Returns limits suitable for a browser: a WebAssembly module has at most 4 GiB of memory.
 pub(crate) fn limits() -> Limits {
     Limits::default().max_alloc(1 << 30).max_decoded(1 << 30)
 }
 
 /// Opens the first of the added files that has a known format, and returns the file with its name. If a layout was
-/// added, it describes the first other file that has no known signature or is a native Dudley file. If no other file
-/// can be opened, opens the layout itself.
+/// also added, it is used for any file without the signature of ASDF or Bloscpack. If only a layout was added, opens
+/// the layout.
 pub(crate) fn open() -> Result<(String, Box<dyn Format>)> {
     let files = Source::all();
     let is_layout = |file: &Source| file.name().rsplit_once('.').is_some_and(|(_, it)| it == "dud");

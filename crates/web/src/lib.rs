@@ -43,8 +43,8 @@ const MAX_FOUND: usize = 500;
 /// The maximum length in bytes of the text to show for a node.
 const MAX_TEXT: usize = 256 << 10;
 
-/// Sets the function that is called while an array is being read, with the number of bytes read so far and the total
-/// number of bytes.
+/// Sets the function that is called while an array is being read. Its arguments are the number of bytes read so far and
+/// the total number of bytes.
 #[wasm_bindgen]
 pub fn on_progress(listener: js_sys::Function) {
     progress::listen(listener);
@@ -73,7 +73,7 @@ pub struct Document {
 
 #[wasm_bindgen]
 impl Document {
-    /// Opens the first of the added files that has a known format, or that an added layout describes. If only a layout
+    /// Opens the first of the added files that has a known format or is described by an added layout. If only a layout
     /// was added, opens the layout.
     pub fn open() -> Result<Self> {
         let (name, format) = document::open()?;
@@ -81,7 +81,7 @@ impl Document {
         Ok(Self { name, format, is_remote })
     }
 
-    /// Returns the name of the file, facts about it, the root node, and the diagnostics as JSON.
+    /// Returns, as JSON, the name of the file, facts about it, the root node, and the diagnostics.
     pub fn about(&self) -> String {
         let about: Vec<Value> =
             self.format.about().into_iter().map(|(name, text)| json!([name, text])).collect();
@@ -130,12 +130,12 @@ impl Document {
         Ok(String::from_utf8(out)?)
     }
 
-    /// Returns a table of the parts of the file, such as its blocks, as JSON.
+    /// Returns, as JSON, a table of the parts of the file, such as its blocks.
     pub fn parts(&self) -> Result<String> {
         Ok(self.format.parts()?.json().to_string())
     }
 
-    /// Returns a description of a selected part of an array, such as its type and shape, as JSON.
+    /// Returns, as JSON, a description of a selected part of an array, such as its type and shape.
     pub fn selected(&self, pointer: &str, field: Option<String>, slice: &str) -> Result<String> {
         Ok(self.array(pointer, field.as_deref(), slice)?.json().to_string())
     }

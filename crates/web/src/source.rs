@@ -162,8 +162,8 @@ fn copy(bytes: &Uint8Array, buf: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Requests a range of a file, which is given as an offset and a length. Without a range, requests
-/// only the headers.
+/// Requests the range of a file with the given offset and length. Without a range, requests only
+/// the HTTP headers.
 fn request(url: &str, range: Option<(u64, u64)>) -> Result<XmlHttpRequest> {
     let send = || {
         let request = XmlHttpRequest::new()?;
