@@ -138,8 +138,8 @@ pub(super) fn glob(pattern: &str, text: &str, wildcards: Wildcards) -> bool {
             _ => Piece::Character(character),
         });
     }
-    // `states[i]` is true if piece `i` may match the next character. The last state means that the whole
-    // pattern has matched.
+    // `states[i]` is true if piece `i` may match the next character. The last state is true if the
+    // whole pattern has matched.
     let mut states = vec![false; pieces.len() + 1];
     states[0] = true;
     skip_any(&pieces, &mut states);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wildcard_matches_whole_characters_and_a_star_also_matches_nothing() {
+    fn a_question_mark_matches_one_character_and_a_star_matches_any_number_of_them() {
         for (pattern, text, is_match) in [
             ("a", "a", true),
             ("a", "ab", false),

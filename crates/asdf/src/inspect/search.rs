@@ -97,8 +97,8 @@ impl Relation {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Match<'a> {
-    /// The pointer through which the node was found. If aliases refer to the node, each of them is
-    /// found as well, with its own pointer.
+    /// The pointer through which the node was found. If an alias refers to the node, the alias is
+    /// a separate match with its own pointer.
     pub pointer: String,
     /// The node that was found.
     pub node: Node<'a>,
@@ -190,9 +190,9 @@ impl<'t> Search<'t> {
 }
 
 impl<'a> Node<'a> {
-    /// Calls `found` with each node that matches a search, until it returns `Break`. Nodes on higher levels are
-    /// found first. The items of a collection are searched only once, regardless of the number of aliases to
-    /// it.
+    /// Calls `found` with each node that matches a search, until `found` returns `Break`. Nodes on higher
+    /// levels are found first. The items of a collection are searched only once, regardless of the number of
+    /// aliases to the collection.
     ///
     /// # Errors
     ///
@@ -470,7 +470,7 @@ f: !core/complex-1.0.0 1+2j
     }
 
     #[test]
-    fn a_search_by_type_accepts_python_types_names_of_this_crate_and_tags() {
+    fn a_search_by_type_accepts_python_names_and_crate_names_and_tags() {
         let of = |name: &str| found(&Search::new().type_name(name));
         for name in ["int", "integer", "builtins.int"] {
             assert_eq!(of(name), ["/a/x"], "{name}");
@@ -505,7 +505,7 @@ f: !core/complex-1.0.0 1+2j
     }
 
     #[test]
-    fn a_search_ends_at_cycles_and_limits_the_expansion_of_merge_keys() {
+    fn a_search_enters_a_cycle_only_once_and_limits_the_expansion_of_merge_keys() {
         let circle = file("a: &a {b: *a, c: 1}\n");
         let mut pointers = Vec::new();
         let search = Search::new().key(|_| true);

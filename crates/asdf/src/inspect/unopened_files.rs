@@ -47,7 +47,8 @@ impl<'a> UnopenedFiles<'a> {
         self.0.entry(reason).or_insert_with(new).arrays.push((uri.to_owned(), array));
     }
 
-    /// Returns one diagnostic per reason. If it affects several arrays, they are its labels.
+    /// Returns one diagnostic per reason. If a reason affects several arrays, the diagnostic has a label for
+    /// each of them.
     pub(super) fn diagnostics(&self) -> impl Iterator<Item = Diagnostic> {
         self.0.values().filter_map(Group::diagnostic)
     }

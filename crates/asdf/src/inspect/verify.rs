@@ -86,8 +86,8 @@ impl Asdf {
     /// their trees. If external files cannot be opened, for example because they are missing or the
     /// policy for external files forbids it, the report contains one [`Code::NotChecked`] per
     /// reason. If the reason affects several arrays, the diagnostic has a label for each of them.
-    /// Problems in the file are listed in the report. The function itself fails only if block headers cannot be read from
-    /// the source, or if there are too many blocks.
+    /// Problems in the file are listed in the report. The function itself fails only if block headers
+    /// cannot be read from the source, or if there are too many blocks.
     ///
     /// ```
     /// use asdf::Asdf;

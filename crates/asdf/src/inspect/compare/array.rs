@@ -19,7 +19,7 @@ use crate::ndarray::{NdArray, Origin, Record, ScalarType, Slice, datatype_name};
 /// Number of bytes of each array that are compared at a time.
 const PIECE: u64 = 4 << 20;
 
-/// Maximum number of elements that are compared if both arrays repeat the same bytes many times.
+/// Maximum number of elements that are compared if, in both arrays, many elements share the same bytes.
 const MAX_REPEATED: u64 = 1 << 24;
 
 /// The differences between the elements of two arrays.
@@ -101,9 +101,9 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Returns `true` if two arrays are the same view of compressed blocks with identical stored
-    /// bytes and a matching checksum. The blocks then need not be decoded, for example if a file is
-    /// compared with a copy.
+    /// Returns `true` if two arrays without masks have the same type and layout, and their compressed
+    /// blocks have identical stored bytes that match the checksum. The blocks then need not be
+    /// decoded, for example if a file is compared with a copy.
     fn is_same_block(&mut self, before: &NdArray<'_>, after: &NdArray<'_>) -> Result<bool> {
         let (Origin::Block(one), Origin::Block(two)) = (before.source(), after.source()) else {
             return Ok(false);
@@ -218,8 +218,8 @@ fn elements(
     Ok(found)
 }
 
-/// Limits the number of elements if they overlap, because there can be vastly more elements than bytes in the
-/// file.
+/// Limits the number of elements if, in both arrays, many elements share the same bytes. Such arrays can have
+/// vastly more elements than the file has bytes.
 fn check_repeated(before: &NdArray<'_>, after: &NdArray<'_>) -> Result<()> {
     let is_repeated = |array: &NdArray<'_>| {
         let extent = array.layout().extent();

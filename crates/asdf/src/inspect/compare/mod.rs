@@ -23,8 +23,8 @@ pub(super) use value::{shortened, shown};
 /// keys can multiply the pairs in a small tree.
 const MAX_PAIRS: u64 = 1 << 22;
 
-/// Maximum total length in bytes of the strings that a comparison creates: the keys of nodes that may differ, and
-/// the pointers to differences. Each pointer may be as long as the tree.
+/// Maximum total length in bytes of the strings that a comparison creates: the keys of nodes that may differ,
+/// and the pointers to differences. Each pointer may be as long as the tree.
 const MAX_BYTES: u64 = 1 << 27;
 
 /// Options for comparing two trees: which nodes are ignored, and which numbers are equal.
@@ -196,7 +196,7 @@ impl Compare {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a tree is too large, for example because of
-    /// aliases and merge keys, or if both arrays consist of too many elements that share bytes. Fails with
+    /// aliases and merge keys, or if two arrays both have too many elements that share bytes. Fails with
     /// [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection. Also fails like
     /// [`Node::ndarray`], [`NdArray::read`](crate::NdArray::read) and
     /// [`NdArray::mask`](crate::NdArray::mask) if an array cannot be read.
@@ -221,8 +221,9 @@ struct Run<'r, 't> {
     compare: &'r Compare,
     /// The library records in the first and in the second tree.
     records: &'r [LibraryRecords; 2],
-    /// Maps the offsets of a block in the first file and a block in the second file to `true` if the
-    /// blocks have the same stored bytes, and a checksum proves that the first block is intact.
+    /// Whether two blocks have the same stored bytes, and a checksum proves that the first block is
+    /// intact. The key consists of the offset of a block in the first file and the offset of a block
+    /// in the second file.
     same_blocks: HashMap<(u64, u64), bool>,
     visit: &'r mut Visitor<'t>,
     pairs: u64,

@@ -201,8 +201,7 @@ impl<'s> Checker<'s> {
                 let message = scalars::none_of(node, value);
                 self.fail(Code::SchemaMismatch, node, schema, keyword, message)
             }
-            // Do not build a message that would be discarded, because most alternatives fail this
-            // check.
+            // Most alternatives fail this check, so do not build a message that would be discarded.
             "type" if !self.reporting => Ok(scalars::is_of_type(node, schema.node, value)),
             "patternProperties" | "additionalProperties" => {
                 self.other_properties(node, schema, keyword, value)

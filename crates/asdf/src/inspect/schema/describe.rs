@@ -42,8 +42,9 @@ impl Descriptions {
 impl Schemas {
     /// Finds descriptions of the nodes in a tree. They come from the schemas for the tag of a node
     /// and from the schemas of the nodes that contain it. If both kinds of schemas describe the
-    /// node, the schema of a containing node usually takes precedence. A quantity without a unit in
-    /// its schemas has the unit that it states itself. At most 100,000 nodes are described.
+    /// node, the schema of a containing node usually takes precedence. If the schemas of a quantity
+    /// do not state a unit, the unit comes from the quantity itself. At most 100,000 nodes are
+    /// described.
     ///
     /// ```
     /// use asdf::Asdf;

@@ -79,9 +79,9 @@ fn max_steps(document: &Document) -> u64 {
 pub struct Mismatch {
     /// A description of the problem, with the pointer and the line of the node.
     pub diagnostic: Diagnostic,
-    /// The keyword that does not match, identified by the URI of the schema, followed by `#` and a
-    /// JSON Pointer. If the schema for the tag was not found, only its URI. Empty if the tag of the
-    /// node has no schema.
+    /// The keyword that does not match: the URI of the schema, followed by `#` and a JSON Pointer to
+    /// the keyword. If the schema for the tag was not found, contains only the URI of this schema.
+    /// Empty if the tag has no schema.
     pub schema: String,
 }
 

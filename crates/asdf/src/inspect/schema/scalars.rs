@@ -8,7 +8,7 @@ use crate::yaml::{Content, Integer, NodeKind, YamlNode};
 /// Maximum number of list items that are compared with each other. Most scalars do not count,
 /// because they are looked up by value.
 const MAX_COMPARED: usize = 1000;
-/// Maximum number of characters of a string that a message quotes.
+/// Maximum number of characters that a message quotes from a string.
 const MAX_QUOTED: usize = 60;
 
 /// Returns the reason why a node does not match a keyword. Returns `None` if it matches, or if the keyword
@@ -57,7 +57,7 @@ pub(super) enum Type {
 pub(super) fn type_of(node: YamlNode<'_>) -> Type {
     let is_own = |tag: &str| tag.starts_with("tag:yaml.org,2002:");
     let is_scalar = !matches!(node.kind(), NodeKind::Sequence | NodeKind::Mapping);
-    // The reference implementation treats scalars with other tags as strings.
+    // The reference implementation treats a scalar as a string if its tag is not one of YAML's own.
     if is_scalar && node.tag().is_some_and(|tag| !is_own(tag)) {
         return Type::String;
     }

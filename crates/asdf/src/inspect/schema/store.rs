@@ -148,8 +148,8 @@ impl Schemas {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the folder cannot be listed, and with
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it contains more than 200,000 files and folders. A file
-    /// that cannot be read is listed in the report.
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it contains more than 200,000 files and folders. The
+    /// report lists the YAML files and subfolders that cannot be read.
     #[cfg(any(unix, windows))]
     pub fn add_folder(&mut self, folder: impl AsRef<Path>) -> Result<FolderReport> {
         let mut report = FolderReport::default();
