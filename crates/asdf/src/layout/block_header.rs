@@ -71,7 +71,8 @@ impl BlockHeader {
     /// Offset of the checksum within a header.
     pub const CHECKSUM_OFFSET: u64 = 38;
 
-    /// The largest possible data alignment in bytes, because a header has at most 65,541 bytes.
+    /// The largest possible data alignment in bytes. Since a header has at most 65,541 bytes, it cannot always
+    /// be extended to a larger alignment.
     pub const MAX_ALIGN: u64 = 1 << 15;
 
     /// Returns the header of a block at `offset`, with the sizes of its data and the checksum set to 0. The
@@ -110,7 +111,7 @@ impl BlockHeader {
         Self { flags: FLAG_STREAMED, ..Self::aligned(offset, [0; 4], align) }
     }
 
-    /// Sets the sizes, so that the block has no unused space, and the checksum if one is given.
+    /// Sets the sizes to those of a block without unused space. Also sets the checksum, if one is given.
     pub(crate) fn complete(&mut self, stored_size: u64, data_size: u64, checksum: Option<Digest>) {
         self.set_stored_size(stored_size);
         self.data_size = data_size;
@@ -212,7 +213,7 @@ impl BlockHeader {
         self.flags & FLAG_STREAMED != 0
     }
 
-    /// Returns `true` if the block has a compression code, known or not.
+    /// Returns `true` if the block has a compression code, even one that this crate does not know.
     pub fn is_compressed(&self) -> bool {
         self.compression != [0; 4]
     }
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_truncated_after_its_magic_is_an_error_that_states_the_end_of_the_file() {
+    fn a_header_truncated_after_its_magic_is_an_error_that_states_the_file_length() {
         let whole = bytes(0, [0; 4], [0; 3]);
         for len in 0..whole.len() {
             let error = BlockHeader::parse(&whole[..len], 5, 5 + len as u64).unwrap_err();

@@ -9,7 +9,7 @@
 //!
 //! Lines end with LF or CR LF. A file may consist of the header line alone, even without a line
 //! ending. Anything else before the tree (a byte-order mark, blank lines, padding) is skipped and
-//! reported, so that the tree is found nevertheless.
+//! reported, so that the tree is still found.
 //!
 //! See the ASDF standard, "Low-level file layout", Header and Comments.
 
@@ -335,7 +335,7 @@ mod tests {
         ] {
             assert!(matches!(parse(text, true).unwrap_err().offset(), Some(0)), "{text:?}");
         }
-        assert!(parse(b"SIMPLE  =  T", false).is_err(), "without waiting for a line end");
+        assert!(parse(b"SIMPLE  =  T", false).is_err(), "without waiting for a line ending");
     }
 
     #[test]

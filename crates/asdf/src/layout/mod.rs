@@ -1,5 +1,5 @@
 //! A model of the parts of a file, with functions that convert between bytes and the model. Nothing here reads
-//! or writes files: every parser takes a slice, and those that may need more bytes of the file say so.
+//! or writes files: every parser takes a slice. If a parser needs more bytes of the file, its result says so.
 //!
 //! ```text
 //! #ASDF 1.0.0                 header      `head`
@@ -29,7 +29,7 @@ use crate::tag::Version;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Comment {
-    /// Offset of the `#` in the file in bytes.
+    /// Offset of the `#` in the file, in bytes.
     pub offset: u64,
     /// The line without the `#` and the line ending. Bytes that are not UTF-8 are replaced.
     pub text: String,
@@ -39,7 +39,7 @@ pub struct Comment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexText {
-    /// Offset of `#ASDF BLOCK INDEX` in the file in bytes.
+    /// Offset of `#ASDF BLOCK INDEX` in the file, in bytes.
     pub offset: u64,
     /// The number of offsets in the list, or `None` if the index is not a list of offsets or has more than
     /// [`Limits::max_items`](crate::Limits::max_items).
@@ -65,7 +65,7 @@ pub struct Layout {
     pub tree: Option<Range<u64>>,
     /// Number of the tree's first line in the file, counted from 1.
     pub tree_line: u32,
-    /// Offset of the first block's magic in the file in bytes.
+    /// Offset of the first block's magic in the file, in bytes.
     pub first_block: Option<u64>,
     /// The block index, if there is one at the end of the file.
     pub index: Option<IndexText>,

@@ -29,8 +29,8 @@ pub(crate) enum TreeEnd {
     Found {
         /// Length of the tree in bytes, including the `...` line.
         len: usize,
-        /// Whether the line ends at a block magic or with a lone carriage return. Writers should
-        /// not produce either.
+        /// Whether the `...` line ends at a block magic or with a lone carriage return. Writers
+        /// should not produce either.
         unusual: bool,
     },
     /// A block magic comes before any `...` line. If no plausible block begins there, continue with
@@ -46,9 +46,10 @@ pub(crate) enum TreeEnd {
     },
 }
 
-/// Searches `text`, which begins with the tree, starting at byte `from`. `complete` means that the
-/// file ends where `text` ends. Otherwise, the end of the text does not count as the end of a line,
-/// so that a search in several steps has the same result as a search of the whole text.
+/// Searches for the end of the tree with which `text` begins. The search starts at byte `from`.
+/// `complete` means that the file ends where `text` ends. Otherwise, the end of the text does not
+/// count as the end of a line, so that a search in several steps has the same result as a search of
+/// the whole text.
 pub(crate) fn search(text: &[u8], from: usize, complete: bool) -> TreeEnd {
     let from = from.min(text.len());
     let magic = memmem::find(&text[from..], &BLOCK_MAGIC).map(|at| from + at);
@@ -159,14 +160,13 @@ mod tests {
     }
 
     #[test]
-    fn a_magic_before_the_end_line_is_returned_to_the_caller() {
+    fn a_search_stops_at_a_block_magic_before_the_end_line_and_can_continue_after_it() {
         let text = b"a: '\xd3BLK'\n...\n";
         assert_eq!(whole(text), TreeEnd::Magic { at: 4 });
         assert_eq!(search(text, 5, true), found(text.len()));
     }
 
     proptest! {
-        /// Searching piece by piece has the same result as searching the whole text.
         #[test]
         fn the_end_of_the_tree_does_not_depend_on_how_the_text_is_split(
             text in proptest::collection::vec(
