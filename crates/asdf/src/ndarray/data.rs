@@ -116,9 +116,9 @@ impl<'a> StoredArray<'a> {
         read(&self.0)
     }
 
-    /// Reads all elements, like [`Self::read`]. `read` must read them into memory in the given order.
-    /// If the elements in this order make up the entire block, any verification of the checksum is
-    /// part of this read. Otherwise, it precedes this read.
+    /// Calls `read`, which must read all elements into memory in the given order. If the options
+    /// require it, verifies the checksum of the block first, as [`Self::read`] does. However, if the
+    /// elements in this order make up the entire block, the checksum is verified during the read.
     pub(super) fn read_all<T>(
         &self,
         order: Order,

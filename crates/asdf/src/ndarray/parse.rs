@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn byteorder_may_be_missing_if_it_has_no_meaning() {
+    fn byteorder_may_be_missing_if_the_datatype_does_not_need_it_but_this_is_reported() {
         for datatype in ["int8", "bool8", "[ascii, 3]", "[{datatype: int16, byteorder: big}]"] {
             let document = document(&format!("{{source: 0, shape: [1], datatype: {datatype}}}"));
             let mut diagnostics = Vec::new();

@@ -186,7 +186,8 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`read`](Self::read), except that the limit does not apply to elements that need not be copied.
+    /// Same as [`read`](Self::read), except that [`Limits::max_alloc`](crate::Limits::max_alloc) does not apply
+    /// to elements that need not be copied.
     pub fn view<T: Element>(&self) -> Result<Elements<T>> {
         self.read_by(Array::view)
     }
@@ -231,9 +232,10 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`read`](Self::read), except that the size is only limited for `bool`, whose elements need a
-    /// second buffer. Also fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind
-    /// [`BufferSize`](ArrayError::BufferSize) if `out` has a different length.
+    /// Same as [`read`](Self::read), except that [`Limits::max_alloc`](crate::Limits::max_alloc) only applies to
+    /// `bool`, whose elements need a second buffer. Also fails with
+    /// [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`BufferSize`](ArrayError::BufferSize) if `out` has
+    /// a different length.
     pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<()> {
         self.read_all_by(Order::C, |array| array.read_into(out))
     }
@@ -265,7 +267,8 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`read_bytes`](Self::read_bytes), except that the size is not limited. Also fails with
+    /// Same as [`read_bytes`](Self::read_bytes), except that
+    /// [`Limits::max_alloc`](crate::Limits::max_alloc) does not apply. Also fails with
     /// [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`BufferSize`](ArrayError::BufferSize) if `out`
     /// has a different size.
     pub fn read_bytes_into(&self, out: &mut [u8], order: Order, numbers: ByteOrder) -> Result<()> {
@@ -288,8 +291,8 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`read_bytes`](Self::read_bytes), except that the limit does not apply to bytes that need not be
-    /// copied.
+    /// Same as [`read_bytes`](Self::read_bytes), except that
+    /// [`Limits::max_alloc`](crate::Limits::max_alloc) does not apply to bytes that need not be copied.
     pub fn shared_bytes(&self) -> Result<(Bytes, Strided)> {
         let layout = self.layout();
         let extent = layout.extent();
@@ -317,8 +320,8 @@ impl<'a> NdArray<'a> {
     ///
     /// Same as [`read_bytes`](Self::read_bytes), for the array or for its mask array. Also fails with
     /// [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Mask`](ArrayError::Mask) if the mask is
-    /// a number but the elements are not numbers, or if the mask is a complex number but the elements
-    /// are real floats.
+    /// a number but the elements are strings or records, or if the mask is a complex number but the
+    /// elements are real floats.
     pub fn mask(&self) -> Result<Option<Vec<bool>>> {
         self.mask.evaluate(self)
     }
@@ -342,9 +345,9 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`write_elements`](Self::write_elements) for at most 1,000 elements. For more elements, the
-    /// limits of 2^24 overlapping elements and 2^24 elements of size 0 do not apply. If the array has no
-    /// mask, only the elements in the summary are read.
+    /// Same as [`write_elements`](Self::write_elements). For more than 1,000 elements, however, the limits on
+    /// overlapping elements and on elements of size 0 do not apply, apart from the limit on a field of a
+    /// record. If the array has no mask, only the elements in the summary are read.
     pub fn write_summary(&self, mut out: impl Write) -> Result<()> {
         let mask = self.mask()?;
         self.read_by(|array| array.write_summary(&mut out, mask.as_deref()))
@@ -398,8 +401,9 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`read_bytes`](Self::read_bytes), but the size is only limited if elements overlap. Also fails
-    /// with [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be written.
+    /// Same as [`read_bytes`](Self::read_bytes), except that
+    /// [`Limits::max_alloc`](crate::Limits::max_alloc) only applies if elements overlap. Also fails with
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be written.
     pub fn write_npy(&self, mut out: impl Write) -> Result<()> {
         self.check_total()?;
         self.read_by(|array| array.write_npy(&mut out, Order::C))
@@ -409,13 +413,13 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`mask`](Self::mask) and [`read_bytes`](Self::read_bytes), but without a mask the
-    /// size is only limited if elements overlap. Also fails with
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be written, with
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more than 2^24 overlapping elements, and
+    /// Same as [`mask`](Self::mask) and [`read_bytes`](Self::read_bytes). If the array has no mask,
+    /// however, [`Limits::max_alloc`](crate::Limits::max_alloc) only applies if elements overlap.
+    /// Also fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be written, and with
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more than 2^24 overlapping elements. Fails
     /// with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Invalid`](ArrayError::Invalid)
-    /// for more than 2^24 empty lists or elements of size 0, or more than 2^16 in a field of a
-    /// record.
+    /// for more than 2^24 empty lists or elements of size 0 in total, and for more than 2^16 of
+    /// either in a single field of a record.
     pub fn write_elements(&self, mut out: impl Write, style: PrintStyle) -> Result<()> {
         let mask = self.mask()?;
         self.read_by(|array| array.write_elements(&mut out, style, mask.as_deref()))

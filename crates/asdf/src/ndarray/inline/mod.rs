@@ -6,8 +6,8 @@
 //!
 //! If there is a datatype, each item must be valid for it: 300 is not a valid `uint8`, and 1.7 is
 //! not a valid `int32`. With any datatype, `null` stands for a masked element; inside a record, it
-//! masks the entire record. A record is written as a sequence with one item per field, which does
-//! not count as a dimension of the array.
+//! masks the entire record. A record is written as a sequence with one item per field. This sequence
+//! does not count as a dimension of the array.
 
 mod infer;
 
@@ -447,9 +447,9 @@ mod tests {
         }
     }
 
-    /// A comment among the numbers makes the tree contain a node for each number.
+    /// Because of the comment, the tree contains a node for each number.
     #[test]
-    fn a_list_of_numbers_reads_the_same_with_and_without_nodes() {
+    fn a_list_of_numbers_with_a_comment_is_read_like_one_without() {
         for numbers in
             ["1, 2, 3", "1.5, -2, 0.1", "0, 1, 1", ".nan, -.inf, 7", "300, 1, 1", "1.0e+300, 2, 3"]
         {
