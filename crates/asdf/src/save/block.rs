@@ -57,7 +57,7 @@ pub(super) struct BlockOptions {
     pub(super) checksum: bool,
 }
 
-/// A small block that has been encoded before its position is known.
+/// A small block that was encoded before its position was known.
 pub(super) struct Encoded {
     stored: Bytes,
     data_size: u64,

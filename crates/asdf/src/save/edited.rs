@@ -116,7 +116,7 @@ impl EditedFile<'_> {
         let layout = self.file.layout();
         plan.copy(0..space.tree.start);
         if layout.tree.is_none() && space.tree.start > 0 {
-            // Add the line break, which the header line of a file without a tree may lack.
+            // In a file without a tree, the header line may lack a line break, so add one.
             let last = self.file.source().bytes_at(space.tree.start - 1, 1)?;
             if *last != *b"\n" {
                 plan.bytes(&b"\n"[..]);
@@ -164,7 +164,7 @@ impl EditedFile<'_> {
     }
 
     /// Plans a file in which the unchanged blocks follow the new tree. If the blocks move, the
-    /// index is rewritten.
+    /// index is rewritten, provided that the old index was correct.
     fn with_same_blocks(&self, space: &TreeSpace) -> Result<FilePlan<'_>> {
         let layout = self.file.layout();
         let align = self.alignment();

@@ -1,4 +1,4 @@
-//! Changing an existing file in place, protected by a journal.
+//! Changing an existing file in place. A journal protects the change.
 //!
 //! While the journal exists, readers that use this crate reconstruct the old content from it. If
 //! the change is interrupted, the next program that uses this crate to open the file for writing
@@ -24,7 +24,7 @@ pub(super) struct InPlace<'a> {
     plan: FilePlan<'a>,
     /// The ranges of the old file that are overwritten with bytes known in advance, together with these bytes.
     overwritten: Vec<(Range<u64>, Vec<u8>)>,
-    /// The offset from which all bytes of the file are overwritten.
+    /// All bytes of the file at or after this offset are overwritten.
     rest: u64,
 }
 

@@ -25,7 +25,7 @@ use crate::yaml::{Integer, YamlNode};
 /// The version of the standard that introduced `float16` and restricted the types of keys.
 const FLOAT16: Version = Version::new(1, 6, 0);
 
-/// A tree in which each array is either inline or has a block number, together with the blocks.
+/// A tree and its blocks. Each array in the tree is either inline or has a block number.
 pub(crate) struct NumberedTree<'a> {
     tree: Tree,
     pub(super) blocks: Vec<Content<'a>>,
@@ -33,8 +33,8 @@ pub(crate) struct NumberedTree<'a> {
     numbers: HashMap<usize, usize>,
     /// The URIs of the files that contain the blocks, if the file is exploded.
     names: Option<Vec<String>>,
-    /// The number in the file of each block in `blocks`. `None` if the blocks are numbered in order
-    /// from 0.
+    /// For each block in `blocks`, its block number in the file. `None` if the blocks are numbered in
+    /// order from 0.
     numbering: Option<Vec<usize>>,
     ndarray_tag: String,
     inline_below: u64,

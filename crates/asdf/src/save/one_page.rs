@@ -36,8 +36,8 @@ impl EditedFile<'_> {
         Ok(self.of_the_same_length().and_then(|text| fits(&text)))
     }
 
-    /// Returns the edited text with the same length as the old text. Spaces are added or removed at the end of
-    /// the changed line or before its comment. Returns `None` if the number of lines changed, if there are too
+    /// Returns the edited text, adjusted to the length of the old text. Spaces are added or removed at the end
+    /// of the changed line or before its comment. Returns `None` if the number of lines changed, if there are too
     /// few spaces to remove, or if the spaces could be part of a scalar.
     fn of_the_same_length(&self) -> Option<String> {
         let (old, new) = (self.before, self.text().text());
@@ -87,8 +87,8 @@ impl EditedFile<'_> {
     }
 }
 
-/// Returns the range of `new` between the prefix and the suffix that it has in common with `old`,
-/// or `None` if they are equal.
+/// Returns the range of `new` between the prefix and the suffix that it has in common with `old`.
+/// Returns `None` if `old` and `new` are equal.
 pub(super) fn differing(old: &[u8], new: &[u8]) -> Option<(usize, usize)> {
     let start = old.iter().zip(new).position(|(old, new)| old != new);
     let start = start.or_else(|| (old.len() != new.len()).then(|| old.len().min(new.len())))?;

@@ -85,9 +85,9 @@ impl WriteOptions {
         checksum: bool;
         /// Sets whether a file with blocks ends with a block index. Default: `true`.
         index: bool;
-        /// Sets the number of elements below which an array is stored in the tree instead of a block, unless
-        /// the array sets its own [storage](crate::value::Array::storage) or cannot be stored in the tree.
-        /// Default: 0.
+        /// Sets how many elements an array must have to be stored in a block. Smaller arrays are stored in the
+        /// tree, unless they set their own [storage](crate::value::Array::storage) or cannot be stored in the
+        /// tree. Default: 0.
         inline_below: u64;
         /// Sets the number of padding bytes after the tree, at most 64 MiB, so that the tree can grow in place.
         /// Default: 0.
@@ -150,10 +150,10 @@ impl EditOptions {
     }
 
     binio::setters! {
-        /// Sets whether to change the existing file, protected by a journal, instead of replacing it with a new one.
-        /// This is meant for files too large to copy. Programs that ignore the journal may read a partly changed
-        /// file. The tree has to fit into the space before the first block, and the space of removed blocks
-        /// is not freed. Default: `false`.
+        /// Sets whether to change the existing file instead of replacing it with a new one. A journal protects
+        /// the change, but programs that ignore the journal may read a partly changed file. This is meant for
+        /// files too large to copy. The tree has to fit into the space before the first block, and the space of
+        /// removed blocks is not freed. Default: `false`.
         in_place: bool;
         /// Sets whether read-only files may be edited. They are replaced with new files, even with
         /// [`in_place`](Self::in_place). Default: `false`.

@@ -83,9 +83,9 @@ impl<'a> Writer<'a> {
     binio::setters! {
         /// Sets the options for writing the file.
         options: WriteOptions;
-        /// Sets whether to copy the blocks of external files, to which arrays refer by URI, into
-        /// the written file. The policy of the file set with [`blocks_of`](Self::blocks_of)
-        /// determines which external files may be opened.
+        /// Sets whether blocks of external files are copied into the written file. Otherwise,
+        /// arrays still refer to the external files by URI. The external files that may be opened
+        /// depend on the policy of the file that is set with [`blocks_of`](Self::blocks_of).
         implode: bool;
     }
 
@@ -310,9 +310,9 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Returns the tree text of the file from which blocks are copied, with changes only where
-    /// `tree` differs from it. Returns `None` if no blocks are copied, or if the tree of the file
-    /// is irregular or too different.
+    /// Returns the tree text of the file from which blocks are copied. The text is changed only
+    /// where the tree of the file differs from `tree`. Returns `None` if no blocks are copied, or if
+    /// the tree of the file is irregular or too different.
     fn kept_text(&self, tree: &NumberedTree<'_>) -> Result<Option<Vec<u8>>> {
         let Some(file) = self.file.filter(|file| file.layout().tree.is_some()) else {
             return Ok(None);

@@ -20,7 +20,7 @@ pub enum Method {
     Unchanged,
     /// A single write within one page of the file.
     Patched,
-    /// The existing file was changed in place, protected by a journal.
+    /// The existing file was changed in place, using a journal.
     InPlace,
     /// A new file replaced the existing one or was written elsewhere.
     NewFile,
@@ -57,8 +57,9 @@ impl Editor {
     /// if anything but zeros or an index follows the last block. Fails with
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read or written.
     ///
-    /// A failed commit leaves the file unchanged, with one exception: if only the last step fails, which is
-    /// syncing the patched file or the folder of a new one, the change is in place but may not survive a crash.
+    /// A failed commit leaves the file unchanged, with one exception. The last step syncs the file if it was
+    /// patched, or its folder if the file was replaced. If only this step fails, the change has been made, but
+    /// may not survive a crash.
     pub fn commit(self) -> Result<EditReport> {
         let edited = self.edited()?;
         let change = self.change(&edited)?;

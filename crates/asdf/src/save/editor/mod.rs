@@ -218,8 +218,8 @@ impl Editor {
         self.set(pointer, &Tree::new(array.storage(ArrayStorage::Inline)))
     }
 
-    /// Removes an entry or item; see [`TreeText::remove`]. A new file omits the data of blocks of the old file
-    /// that are no longer used, unless [`in_place`](EditOptions::in_place) is set.
+    /// Removes an entry or item; see [`TreeText::remove`]. If the removed arrays leave blocks unused, the data
+    /// of these blocks is removed as well, unless [`in_place`](EditOptions::in_place) is set.
     ///
     /// # Errors
     ///

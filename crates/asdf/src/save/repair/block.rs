@@ -1,4 +1,4 @@
-//! Examining one damaged block, and preparing its intact part for the new file.
+//! Examining a block of a damaged file, and preparing the intact part of the block for the new file.
 
 use std::ops::Range;
 

@@ -107,7 +107,8 @@ fn agrees(source: &Arc<dyn ReadAt>, listed: &[u64]) -> Result<bool> {
     })
 }
 
-/// Returns `true` if the headers in the file as stored lead from the first block to the index.
+/// Returns `true` if the block headers lead from the first block to the index even though no
+/// conversion has been undone.
 fn leads_to(ends: &CachedSource, first: u64, index: u64) -> Result<bool> {
     let mut at = first;
     while at < index {
@@ -194,7 +195,7 @@ fn by_pieces(source: Arc<dyn ReadAt>, drift: &DriftedBlocks, index: u64) -> Resu
     Ok(Undone { source, note, damaged })
 }
 
-/// A range of the file: a block with everything up to the next block, or the text before the blocks.
+/// A range of the file: either the text before the blocks, or a block with everything up to the next block.
 struct Piece<'a> {
     source: &'a Arc<dyn ReadAt>,
     range: Range<u64>,
@@ -246,8 +247,8 @@ impl Piece<'_> {
     }
 
     /// Returns `true` if the converted piece is a block of `wanted` bytes whose data matches its checksum.
-    /// Without a checksum, the conversion is accepted only if the original header at this offset is invalid
-    /// or implausible. Text needs no proof.
+    /// Without a checksum, the conversion is accepted only if the block header is invalid or implausible
+    /// without the conversion. Text needs no proof.
     fn is_proved(&self, view: View, wanted: u64) -> Result<bool> {
         if !self.is_block {
             return Ok(true);

@@ -92,7 +92,7 @@ impl RecoverOptions {
     }
 }
 
-/// Part of the file that is missing from the recovered file or damaged in it.
+/// A part of the damaged file that the recovered file lacks or contains only in damaged form.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Loss {
@@ -140,8 +140,8 @@ impl RecoverReport {
     }
 }
 
-/// Writes a valid file with everything that can be recovered from a damaged one, starting at the current
-/// position of the sink.
+/// Writes a valid file with everything that can be recovered from a damaged one. The new file starts at the
+/// current position of the sink.
 ///
 /// Memory use depends on the size of the tree and the number of blocks, not on the size of the
 /// blocks. See [the module](self) for an example.
@@ -235,8 +235,8 @@ impl Reason {
 /// The blocks written to the new file so far.
 struct Kept {
     is_streamed: bool,
-    /// Length in bytes of the data of each block, as far as it can be read. 0 if the block is missing, or if it is
-    /// compressed and damaged.
+    /// Length in bytes of the data of each block, as far as the data can be read. 0 if the block is missing, or
+    /// if it is compressed and damaged.
     lens: Vec<u64>,
     /// The ranges of the old file that are kept or reported as lost.
     known: Vec<Range<u64>>,

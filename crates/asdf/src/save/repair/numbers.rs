@@ -20,7 +20,7 @@ use crate::layout::BLOCK_HEADER_LEN;
 /// An array that is stored in a block.
 pub(super) struct ArrayInBlock {
     pub(super) pointer: String,
-    /// Pointers to the arrays that have this array as their mask and cannot be read without it.
+    /// Pointers to the arrays whose mask is this array. They cannot be read without their mask.
     pub(super) masked: Vec<String>,
     pub(super) line: u32,
     pub(super) column: u32,
@@ -79,8 +79,8 @@ pub(super) fn number_blocks(
 
 /// Removes blocks whose magic bytes occur by chance. The header of each removed block is
 /// implausible, its data does not end at a boundary, and a reliable index does not list it. Does
-/// nothing if no array refers to a block, if an array counts from the end, or if the number of
-/// remaining blocks differs from the number of blocks that arrays refer to.
+/// nothing if no array refers to a block, if an array has a negative block number, or if the number
+/// of remaining blocks differs from the number of blocks that arrays refer to.
 fn drop_false_magics(
     blocks: &mut Vec<FoundBlock>,
     arrays: &[ArrayUse],
@@ -131,7 +131,7 @@ impl NumberedBlocks {
         self.starts.first().copied()
     }
 
-    /// Returns the first offset after `offset` at which a block or the index begins or the file ends.
+    /// Returns the first offset after `offset` at which a block begins, the index begins, or the file ends.
     pub(super) fn end_of(&self, offset: u64) -> u64 {
         let next = self.starts.partition_point(|&start| start <= offset);
         let next = self.starts.get(next).copied();

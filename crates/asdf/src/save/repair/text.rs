@@ -21,7 +21,7 @@ use crate::yaml::{Document, ParseOptions, YamlNode};
 
 /// Maximum number of attempts to parse a truncated tree. Each attempt after the first drops one more line.
 const MAX_TRIES: usize = 1000;
-/// Total size in bytes of the parsed texts after which no further attempt is made.
+/// Total number of parsed bytes after which no further attempt is made to parse a truncated tree.
 const MAX_TRIED: usize = 64 << 20;
 
 const DOCUMENT_END: &[u8] = b"...\n";
@@ -168,7 +168,7 @@ fn parse(file: &Asdf, text: &[u8]) -> Result<Document> {
     Document::parse(text, &options, &mut Vec::new())
 }
 
-/// Describes the loss of the tree from its byte `from` to its end.
+/// Describes the loss of the last part of the tree, which begins at byte `from` of the tree.
 fn lost(file: &Asdf, from: usize, reason: &Error) -> Loss {
     let tree = file.layout().tree.clone().unwrap_or_default();
     let bytes = tree.start + from as u64..tree.end;
