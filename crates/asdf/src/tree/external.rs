@@ -9,11 +9,11 @@
 //! file that contains it. Since an untrusted file may contain any URI, the policy [`External`] decides which
 //! files may be opened. This crate never fetches anything over a network.
 //!
-//! Unless a resolver opens the files, only regular files are opened. Each file is opened once and
-//! remains available as long as the file that was opened first. All files reached from that file,
-//! directly or indirectly, are in one list of at most
-//! [`OpenOptions::max_files`](crate::OpenOptions::max_files) files. Only some of these files are
-//! open at a time. A file that refers to itself is not opened again.
+//! Unless a resolver opens the files, only regular files are opened. The file that the user opened
+//! keeps a list of all files that are reached from it, directly or indirectly. A file is added to
+//! the list when it is first needed. The list has at most
+//! [`OpenOptions::max_files`](crate::OpenOptions::max_files) files, and only some of them are open
+//! at a time. A file that refers to itself is not opened again.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -37,7 +37,7 @@ pub(crate) fn open_external<'a>(file: &'a Asdf, uri: &str) -> Result<&'a Asdf> {
 }
 
 impl<'a> Files<'a> {
-    /// Returns the files for a node in the file that the user opened.
+    /// Creates the pair for a node in the file that the user opened, which is both `root` and `current`.
     pub(crate) fn of(root: &'a Asdf) -> Self {
         Self { root, current: root }
     }

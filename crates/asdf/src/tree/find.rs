@@ -1,5 +1,5 @@
-//! Finding the target of a pointer, which may continue inside an array, to a field of its records or to its
-//! mask.
+//! Finding the target of a pointer. The pointer may continue inside an array, to a field of its records or to
+//! its mask.
 
 use binio::pointer::{push, tokens};
 

@@ -8,8 +8,8 @@
 //! | date, date-time | `"2001-12-14"`, `"2001-12-14T21:59:43.100000-05:00"` |
 //! | `!!binary` | `{"$binary": "Base64"}` |
 //! | `!!set` | list of its keys |
-//! | `!!omap` | object |
-//! | `!!pairs`, or `!!omap` with items that are not mappings with one entry | list of `[key, value]` |
+//! | `!!omap`, if each item is a mapping with one entry | object |
+//! | `!!pairs`, any other `!!omap` | list of `[key, value]` |
 //! | `!core/ndarray` in a file | `{"$ndarray": {"dtype": "<f8", "shape": [2, 3]}}` |
 //! | `!core/complex` | `{"$complex": [re, im]}` |
 //! | `!core/integer` in a file | the integer |
@@ -30,8 +30,8 @@ use crate::error::{Error, ReferenceError, Result};
 use crate::tag;
 use crate::yaml::{Content, Mention, NodeId, Order, Step, Token, Walk, YamlNode, encode_base64};
 
-/// Number of nodes that may be written in addition to the nodes of the document, because a few
-/// lines of aliases can expand to billions of nodes.
+/// Number of nodes that may be written in addition to the nodes of the document. The limit is
+/// necessary because a few lines of aliases can expand to billions of nodes.
 const EXPANSION_LIMIT: u64 = 10_000_000;
 
 /// Number of bytes that may be written in addition to 32 times the size of the document. The limit is necessary
@@ -117,8 +117,8 @@ pub fn write(node: YamlNode<'_>, options: &Options, out: &mut dyn Write) -> Resu
     write_node(node, None, *options, out)
 }
 
-/// Like [`write`], but also converts arrays and integers if `files` is given. Otherwise, they are
-/// written as ordinary content.
+/// Like [`write`], but also converts `!core/ndarray` and `!core/integer` nodes if `files` is given.
+/// Otherwise, these nodes are written as ordinary content.
 pub(super) fn write_node<'a>(
     node: YamlNode<'a>,
     files: Option<Files<'a>>,

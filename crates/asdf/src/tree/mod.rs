@@ -1,5 +1,5 @@
-//! The tree of a file, whose nodes give access to arrays, references and integers of any size, and
-//! the history of the file.
+//! The tree of a file, and the metadata in the tree: the history, and the software that wrote the
+//! file. Nodes give access to arrays, references and integers of any size.
 //!
 //! In contrast to [`crate::yaml`], this module depends on files and blocks. Its [`Node`] combines a
 //! [`yaml::YamlNode`](crate::yaml::YamlNode) with the file that contains it.

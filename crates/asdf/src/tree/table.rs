@@ -52,7 +52,8 @@ pub struct Column<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Returns `true` if the node has the tag of a table, either from the standard or from astropy.
+    /// Returns `true` if the node is a mapping with the tag of a table, either from the standard or from
+    /// astropy.
     pub fn is_table(self) -> bool {
         let is_tag = |tag: &str| tag.contains("table/table-") || tag.contains("core/table-");
         self.tag().is_some_and(is_tag) && self.kind() == NodeKind::Mapping

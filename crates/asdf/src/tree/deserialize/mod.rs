@@ -16,9 +16,9 @@
 //! | `!core/integer` in a file | the integer |
 //! | other tags | the content |
 //!
-//! Enums are tagged externally, as in JSON: the variant is a string with its name, or a mapping
-//! with one entry from the name to the content. Names are used as written, so `on` is a variant,
-//! not a boolean. Arrays are deserialized as the mapping or sequence in the tree; use
+//! Enums are tagged externally, as in JSON: a variant is either a string with its name, or a mapping
+//! with one entry, whose key is the name and whose value is the content. Names are used as written,
+//! so `on` is a variant, not a boolean. Arrays are deserialized as the mapping or sequence in the tree; use
 //! [`Node::ndarray`](super::Node::ndarray) to read their elements.
 //!
 //! Aliases are followed. Deserializing fails with the position of the node if a node contains itself, if nodes
