@@ -47,7 +47,7 @@ pub struct Array {
 pub enum Mask {
     /// All elements equal to this value. NaN masks every NaN.
     Value(Value),
-    /// The elements for which this array, usually of booleans, is nonzero.
+    /// The elements for which this array is nonzero. It is usually an array of booleans.
     Array(Box<Array>),
 }
 
@@ -106,8 +106,8 @@ impl Array {
         Self { data, datatype, layout, mask: None, storage, compression: None, limits }
     }
 
-    /// Creates an array from the bytes of its elements in C order, without copying them if the argument is
-    /// [`Bytes`] or a vector. Numbers are in the byte order of the datatype.
+    /// Creates an array from the bytes of its elements in C order. Numbers are in the byte order of the
+    /// datatype. The bytes are not copied if they are passed as [`Bytes`] or as a vector.
     ///
     /// ```
     /// use asdf::ndarray::Datatype;
@@ -189,7 +189,7 @@ impl Array {
         Self::from_bytes(bytes, array.datatype().clone(), array.shape())
     }
 
-    /// Copies the elements of an array in a file, without its mask.
+    /// Copies the elements of an array in a file, but not its mask.
     ///
     /// # Errors
     ///

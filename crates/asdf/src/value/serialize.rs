@@ -8,7 +8,7 @@
 //! | bytes (`serialize_bytes`) | `!!binary` |
 //! | sequences, tuples | a sequence |
 //! | maps, structs | a mapping in the same order |
-//! | variants with content | a mapping with one entry, from the name to the content |
+//! | variants with content | a mapping with one entry: the name as the key, the content as the value |
 //!
 //! The conversion is the inverse of [`crate::tree::deserialize`], which usually restores the original value.
 
@@ -126,7 +126,7 @@ impl Serializer {
     }
 }
 
-/// Wraps the content of a variant in a mapping from the name of the variant to the content.
+/// Wraps the content of a variant in a mapping with one entry, whose key is the name of the variant.
 fn named(variant: Option<&'static str>, content: Value) -> Value {
     match variant {
         Some(variant) => Value::Mapping([(variant, content)].into_iter().collect()),

@@ -241,7 +241,8 @@ impl Tree {
     }
 
     /// Checks that [`set`](Self::set) would not create collections along the path, because a missing collection
-    /// suggests a mistake in the pointer. Only a list that would contain the value itself may be missing.
+    /// suggests a mistake in the pointer. If the value becomes an item of a list, however, this list may be
+    /// missing.
     ///
     /// ```
     /// let tree = asdf::Tree::parse("meta: {gain: 2.5}")?;

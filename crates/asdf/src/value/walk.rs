@@ -44,7 +44,8 @@ impl<'a> Iterator for Values<'a> {
 pub(crate) enum Visit {
     /// All values except keys.
     All,
-    /// All values except keys and the elements of inline arrays, whose meaning depends on their datatype.
+    /// All values except keys and the elements of inline arrays. The meaning of these elements depends on the
+    /// datatype of the array.
     WithoutElements,
 }
 

@@ -1,4 +1,4 @@
-//! Writing a tree while keeping as much of an old text as possible: only nodes that differ are rewritten.
+//! Writing a tree while keeping as much of its old text as possible: only nodes that differ are rewritten.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::yaml::edit::place::{Surroundings, WrittenChild, children, is_block, l
 use crate::yaml::edit::splices::Splices;
 use crate::yaml::{Document, NodeId, NodeKind, ParseOptions, YamlNode};
 
-/// A comparison of an old text with the tree that the new text will represent.
+/// A comparison of the old text with the tree that the new text must represent.
 struct Merge<'a> {
     old: &'a TreeText,
     splices: Splices,

@@ -153,7 +153,7 @@ fn contains(outer: &Range<usize>, inner: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// Returns the text with all lines except the first shifted by the given number of columns.
+/// Shifts all lines of the text except the first line by the given number of columns.
 fn shifted(text: &str, by: isize) -> String {
     let mut out = String::with_capacity(text.len());
     for (number, line) in text.split_inclusive('\n').enumerate() {

@@ -71,7 +71,7 @@ impl TreeText {
         Ok(Self { text, document, options })
     }
 
-    /// Parses another text with the same limits and scalar rules.
+    /// Parses an edited version of the text with the same limits and scalar rules.
     pub(crate) fn parse_like(&self, text: String) -> Result<Self> {
         Self::parse_with(text, &self.options)
     }
@@ -119,7 +119,8 @@ impl TreeText {
     }
 
     /// Checks that [`set`](Self::set) would not create collections along the path, because a missing collection
-    /// suggests a mistake in the pointer. Only a list that would contain the value itself may be missing.
+    /// suggests a mistake in the pointer. If the value becomes an item of a list, however, this list may be
+    /// missing.
     ///
     /// ```
     /// let text = asdf::value::TreeText::parse("meta: {gain: 2.5}")?;

@@ -60,7 +60,7 @@ fn numbers(numbers: &[u64]) -> Value {
 }
 
 /// Returns the byte order that the reference implementation would write for an array: the order of its numbers
-/// or characters if these have more than one byte, the native order for integers of one byte, and `big` for
+/// or characters if they have more than one byte each, the native order for one-byte integers, and `big` for
 /// everything else.
 pub(crate) fn byteorder(datatype: &Datatype) -> &'static str {
     let endian = match datatype {
@@ -107,7 +107,7 @@ fn scalar_type(scalar: ScalarType) -> Value {
     }
 }
 
-/// The elements of an inline array, or a part of them, selected by indices along the first axes.
+/// All elements of an inline array, or those with given indices along the first axes.
 #[derive(Clone)]
 pub(crate) struct Elements {
     /// The bytes of the elements in C order, packed and little-endian.

@@ -12,7 +12,8 @@ use crate::value::{Tree, Value};
 pub(crate) struct Fragment<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) arrays: &'a dyn Arrays,
-    /// The column of the innermost enclosing collection or, in brackets, of further lines.
+    /// The column of the innermost enclosing collection. Inside brackets, the column at which further
+    /// lines begin.
     pub(crate) indent: Option<usize>,
     pub(crate) in_flow: bool,
     /// The column at which the text will begin.

@@ -28,7 +28,7 @@ pub(crate) use fragment::Fragment;
 /// The tag of arrays in the newest stable version of the standard.
 const NDARRAY_TAG: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
 const INDENT: usize = 2;
-/// Maximum length in bytes of a key on the same line as its value, including its tag.
+/// Maximum length in bytes, including the tag, of a key on the same line as its value.
 const MAX_SIMPLE_KEY: usize = 128;
 /// Number of bytes of text that are collected before they are written.
 const BUFFER: usize = 64 << 10;

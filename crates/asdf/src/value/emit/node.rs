@@ -11,8 +11,8 @@ use crate::tree::Node;
 use crate::value::Tree;
 
 impl Node<'_> {
-    /// Writes the node and everything below it as a YAML document. The root is written as the original text of
-    /// the file.
+    /// Writes the node and everything below it as a YAML document. For the root, copies the text of the tree
+    /// from the file.
     ///
     /// ```
     /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
