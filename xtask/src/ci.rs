@@ -16,7 +16,7 @@ pub(crate) fn test(arguments: &[String]) -> Outcome {
     run(&mut cargo(&["test", "--workspace", "--all-features"]))
 }
 
-/// A check that passes or fails with a message.
+/// A check, which returns an error message if it fails.
 type Gate = fn() -> Outcome;
 
 /// `ci`: runs all gates.
@@ -96,8 +96,8 @@ fn documentation() -> Outcome {
         .env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// `examples`: runs the examples of all crates except most of the benchmark programs. Many of the
-/// examples read golden files.
+/// `examples`: runs the examples of all crates, but only a few of the benchmark programs. Many of
+/// the examples read golden files.
 pub(crate) fn examples(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let file = "crates/testdata/asdf/science.asdf";

@@ -14,7 +14,7 @@ const GOLDEN_TESTS: &[&[&str]] = &[
 ];
 
 /// `golden [--corpus DIR]`: runs the golden tests of every format crate, which also run the recorded
-/// cases of the corpus if there is one. `--corpus` sets its folder, which must exist.
+/// cases of the corpus if there is one. `--corpus` sets the corpus folder, which must exist.
 pub(crate) fn golden(arguments: &[String]) -> Outcome {
     let (corpus, rest) = take_option(arguments, "--corpus")?;
     no_more(&rest)?;

@@ -137,7 +137,7 @@ impl Graph {
             }
         }
         // Count each module as reaching itself. Then a module reaches more modules than any module
-        // that it imports, unless both are in a cycle.
+        // that it imports, unless both are in the same cycle.
         let count = |component: &Vec<String>| {
             let reached = &reachable[component[0].as_str()];
             reached.len() + usize::from(!reached.contains(component[0].as_str()))
@@ -298,8 +298,8 @@ impl<'t> Source<'t> {
         names
     }
 
-    /// Returns the name that follows the crate root in each path that starts there, with the line
-    /// number of the path. `depth` is the nesting depth of the module's file.
+    /// Finds the paths that start at the crate root. For each of them, returns the first name after
+    /// the root and the line number of the path. `depth` is the nesting depth of the module's file.
     fn references(&self, depth: usize) -> Vec<(String, usize)> {
         let nested = inline_modules(&self.code);
         let mut found = Vec::new();

@@ -15,8 +15,8 @@ const VERSION: &str = "1.85";
 /// The packages with a `zfp` feature, whose dependency needs a newer toolchain.
 const WITH_ZFP: [&str; 2] = ["scibin-dudley", "scibin"];
 
-/// The features of `dudley`, except `zfp`, and except `read` and `render`, which the others or the
-/// defaults enable.
+/// The features of `dudley` to check. The list omits `zfp`, and the features `read` and `render`,
+/// which are enabled by other features or by default.
 const DUDLEY: &str = "scibin-dudley/gzip,scibin-dudley/hdf5,scibin-dudley/jpeg,scibin-dudley/mmap,\
     scibin-dudley/png,scibin-dudley/rayon,scibin-dudley/serde,scibin-dudley/write";
 
@@ -47,8 +47,8 @@ pub(crate) fn msrv(arguments: &[String]) -> Outcome {
         .env("CARGO_TARGET_DIR", &target))
 }
 
-/// Returns a command that runs the minimum version of cargo, either from rustup, or from a folder on
-/// `PATH` or from `/usr/bin`. Returns `None` if that version is not installed.
+/// Returns a command that runs the minimum version of cargo, or `None` if that version is not
+/// installed. Looks for it in rustup first, then in the folders on `PATH`, then in `/usr/bin`.
 fn toolchain() -> Option<Command> {
     let is_wanted = |version: Option<String>| {
         version.is_some_and(|version| version.starts_with(&format!("cargo {VERSION}.")))

@@ -74,7 +74,7 @@ const SHIM: &str = include_str!("../../crates/testdata/bloscpack/mutable_mapping
 /// A format crate. `crates/testdata/NAME/generate.py`, if it exists, generates its golden files.
 struct Format {
     name: &'static str,
-    /// The steps, in order, which check that our programs and the reference can read each other's
+    /// The steps, in order, that check that our programs and the reference can read each other's
     /// files.
     interop: &'static [Step],
 }
