@@ -1,5 +1,6 @@
 //! A list of plain numbers is parsed in a single pass, but the same list with a word in front is
-//! not. Both must have the same numbers, and each number must have the same value on its own.
+//! not. Both lists must contain the same numbers, and each number must have the same value on its
+//! own.
 
 #![no_main]
 

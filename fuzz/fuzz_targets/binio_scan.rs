@@ -25,8 +25,8 @@ fuzz_target!(|input: (Vec<u8>, Vec<u8>, u16, u16, u16)| {
     let stream = Stream::new(Cursor::new(&data)).expect("a cursor has a length");
     let sources: [&dyn ReadAt; 2] = [&data, &stream];
     for source in sources {
-        // After a match, the scanner continues at the next byte, so `skip_to` must not change the
-        // result.
+        // The scanner always continues at the byte after the start of a match, so skipping to this
+        // byte must not change the result.
         let mut forward = Scanner::new(source, needle, range.clone()).window(usize::from(window));
         let mut found = Vec::new();
         while let Ok(Some(at)) = forward.next_match() {

@@ -1,7 +1,7 @@
 //! Extracts arbitrary documents with arbitrary policies into a target that is empty or contains
 //! links that lead outside. Nothing outside the target may change, and no temporary file may be
-//! left. If nothing fails in an empty target, the extracted files must have the content of the
-//! archive.
+//! left behind. If nothing fails in an empty target, the extracted files must have the content of
+//! the archive.
 
 #![no_main]
 
@@ -81,8 +81,8 @@ fuzz_target!(|document: &[u8]| {
     }
 });
 
-/// Checks that nothing outside the target has changed, and that no temporary file is left. `named`
-/// contains the names in the archive, because these may look like names of temporary files.
+/// Checks that nothing outside the target has changed, and that no temporary file is left behind.
+/// `named` contains the names in the archive, because these may look like names of temporary files.
 fn assert_untouched(out: &Path, named: &HashSet<&str>) {
     let names = |path: &Path| -> Vec<String> {
         let entries = fs::read_dir(path).expect("a directory");
