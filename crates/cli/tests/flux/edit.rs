@@ -180,6 +180,8 @@ fn commands_use_the_last_of_several_entries_with_the_same_path() {
         "{}",
         stderr(&listed)
     );
+    let listed = stderr(&folder.done(&["flux", "list", "a.json", "f"]));
+    assert!(listed.contains("1 entry omitted because of later entries"), "{listed}");
     assert_eq!(stdout(&folder.done(&["flux", "cat", "a.json", "f"])), "new");
     mkdir(&folder, "out");
     let extracted = folder.done(&["flux", "extract", "a.json", "-C", "out"]);

@@ -42,15 +42,15 @@ struct Listing<'l> {
 
 impl Listing<'_> {
     /// Lists the entries as they are in the JSON, so that even an archive that cannot be extracted
-    /// can be listed. Returns the number of entries that are omitted because a later entry has the
-    /// same path.
+    /// can be listed. Returns the number of selected entries that are omitted because a later entry
+    /// has the same path.
     fn write(
         &self,
         source: &Source,
         patterns: &Patterns<'_>,
         out: &mut dyn Write,
     ) -> flux_archive::Result<u64> {
-        let mut found = 0_u64;
+        let (mut found, mut omitted) = (0_u64, 0);
         let json = self.output.json;
         let superseded = source.options.superseded(&source.document)?;
         out.write_all(if json { b"[" } else { b"" })?;
@@ -58,8 +58,11 @@ impl Listing<'_> {
             let raw = raw?;
             let path = raw.path().map(|path| path.decode().into_owned());
             // Treat a missing path as empty, so that only patterns such as "*" match the entry.
-            let wanted = patterns.select(path.as_deref().unwrap_or_default());
-            if !wanted || superseded.contains(&raw.index()) {
+            if !patterns.select(path.as_deref().unwrap_or_default()) {
+                continue;
+            }
+            if superseded.contains(&raw.index()) {
+                omitted += 1;
                 continue;
             }
             if json {
@@ -71,7 +74,7 @@ impl Listing<'_> {
             found += 1;
         }
         out.write_all(if json { b"]\n" } else { b"" })?;
-        Ok(superseded.len() as u64)
+        Ok(omitted)
     }
 
     fn line(&self, raw: &RawEntry<'_>, path: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
