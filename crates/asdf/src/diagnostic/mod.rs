@@ -71,7 +71,8 @@ binio::codes! {
         /// The blocks are near, but not at, the offsets in the index, because bytes were added or removed, for
         /// example by a line-ending conversion.
         IndexDrift = "IndexDrift": Error;
-        /// The block index is not a list of offsets.
+        /// The block index is not a list of offsets, or has more than
+        /// [`Limits::max_items`](crate::Limits::max_items).
         IndexUnparsable = "IndexUnparsable": Warning;
         /// The file contains neither a tree nor blocks. This is only reported when a file is checked.
         NoContent = "NoContent": Warning;

@@ -20,7 +20,7 @@ use std::fmt::Write as _;
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_till, take_while};
 use nom::character::complete::{char, digit1, line_ending, one_of, space0, u64 as number};
-use nom::combinator::{eof, not, opt, peek, recognize, success, value, verify};
+use nom::combinator::{eof, not, opt, peek, recognize, value, verify};
 use nom::multi::fold_many0;
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
@@ -38,11 +38,22 @@ pub(crate) fn to_text(offsets: &[u64]) -> String {
     text + "...\n"
 }
 
-/// Parses the text of an index, from [`INDEX_HEADER`] to the end of the file. Returns `None` if it is not a
-/// list of non-negative decimal integers, or if it exceeds the limit of `max_entries`.
-pub(crate) fn parse(text: &[u8], max_entries: u64) -> Option<Vec<u64>> {
-    let (_, entries) = document(text, max_entries).ok()?;
-    Some(entries)
+/// The reason why the offsets in an index are unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IndexError {
+    /// The text is not a list of non-negative decimal integers.
+    NotAList,
+    /// The list has more entries than this limit.
+    TooLong(u64),
+}
+
+/// Parses the text of an index, from [`INDEX_HEADER`] to the end of the file.
+pub(crate) fn parse(text: &[u8], max_entries: u64) -> Result<Vec<u64>, IndexError> {
+    let (_, entries) = document(text, max_entries).map_err(|_| IndexError::NotAList)?;
+    if entries.len() as u64 > max_entries {
+        return Err(IndexError::TooLong(max_entries));
+    }
+    Ok(entries)
 }
 
 /// Returns `true` if `text` could be part of the list in an index, because it contains only numbers and the
@@ -106,9 +117,7 @@ fn block_list(text: &[u8], max_entries: u64) -> IResult<&[u8], Vec<u64>> {
     let line = (char('-'), one_of(" \t"), space0);
     let item =
         delimited(line, entry, (peek(one_of(" \t\r\n\0")).map(|_| ()).or(eof.map(|_| ())), gap));
-    let (text, entries) = collect(item, max_entries).parse(text)?;
-    let (text, ()) = verify(success(()), |()| !entries.is_empty()).parse(text)?;
-    Ok((text, entries))
+    verify(collect(item, max_entries), |entries: &Vec<u64>| !entries.is_empty()).parse(text)
 }
 
 /// Parses `[1, 2,]`. A trailing comma is accepted, because some writers add it.
@@ -122,7 +131,8 @@ fn flow_list(text: &[u8], max_entries: u64) -> IResult<&[u8], Vec<u64>> {
     Ok((text, entries))
 }
 
-/// Parses consecutive items. Fails if there are more than `max`.
+/// Parses consecutive items. Returns at most the first `max + 1` items, which are enough to detect that there
+/// are too many.
 fn collect<'a, P>(
     item: P,
     max: u64,
@@ -130,16 +140,12 @@ fn collect<'a, P>(
 where
     P: Parser<&'a [u8], Output = u64, Error = nom::error::Error<&'a [u8]>>,
 {
-    let max = usize::try_from(max).unwrap_or(usize::MAX);
-    let within = move |entries: &Vec<u64>| entries.len() <= max;
-    let push = move |mut entries: Vec<u64>, entry| {
-        // Keep one item beyond the limit, so that the check below fails.
-        if entries.len() <= max {
+    fold_many0(item, Vec::new, move |mut entries: Vec<u64>, entry| {
+        if entries.len() as u64 <= max {
             entries.push(entry);
         }
         entries
-    };
-    verify(fold_many0(item, Vec::new, push), within)
+    })
 }
 
 #[cfg(test)]
@@ -152,12 +158,12 @@ mod tests {
         fn a_written_index_parses_to_the_same_offsets(
             offsets in proptest::collection::vec(any::<u64>(), 1..50),
         ) {
-            prop_assert_eq!(parse(to_text(&offsets).as_bytes(), 50), Some(offsets));
+            prop_assert_eq!(parse(to_text(&offsets).as_bytes(), 50), Ok(offsets));
         }
     }
 
     fn index(body: &[u8]) -> Option<Vec<u64>> {
-        parse(&[INDEX_HEADER, &b"\n%YAML 1.1\n"[..], body].concat(), 1000)
+        parse(&[INDEX_HEADER, &b"\n%YAML 1.1\n"[..], body].concat(), 1000).ok()
     }
 
     #[test]
@@ -221,14 +227,24 @@ mod tests {
 
     #[test]
     fn an_index_header_with_more_text_on_its_line_is_rejected() {
-        assert_eq!(parse(b"#ASDF BLOCK INDEX %YAML 1.1\n--- [178]\n...\n", 10), None);
-        assert_eq!(parse(b"#ASDF BLOCK INDEX\r\n--- [178]\n...\n", 10), Some(vec![178]));
+        let text = b"#ASDF BLOCK INDEX %YAML 1.1\n--- [178]\n...\n";
+        assert_eq!(parse(text, 10), Err(IndexError::NotAList));
+        assert_eq!(parse(b"#ASDF BLOCK INDEX\r\n--- [178]\n...\n", 10), Ok(vec![178]));
     }
 
     #[test]
-    fn an_index_with_more_entries_than_the_limit_is_rejected() {
-        assert_eq!(parse(b"#ASDF BLOCK INDEX\n--- [1, 2, 3]\n", 3), Some(vec![1, 2, 3]));
-        assert_eq!(parse(b"#ASDF BLOCK INDEX\n---\n- 1\n- 2\n- 3\n", 2), None);
+    fn an_index_with_more_entries_than_the_limit_is_too_long_in_either_style() {
+        for list in ["[1, 2, 3]", "[1, 2, 3,]", "\n- 1\n- 2\n- 3"] {
+            let text = format!("#ASDF BLOCK INDEX\n--- {list}\n...\n");
+            assert_eq!(parse(text.as_bytes(), 3), Ok(vec![1, 2, 3]), "{list}");
+            for limit in [2, 1, 0] {
+                assert_eq!(
+                    parse(text.as_bytes(), limit),
+                    Err(IndexError::TooLong(limit)),
+                    "{list}"
+                );
+            }
+        }
     }
 
     #[test]
@@ -236,7 +252,7 @@ mod tests {
         let lines: String =
             (0..1_000_000u64).map(|i| format!("- {}\n", i * 54)).collect::<Vec<_>>().concat();
         let text = [INDEX_HEADER, &b"\n---\n"[..], lines.as_bytes(), b"...\n"].concat();
-        assert_eq!(parse(&text, 2_000_000).map(|entries| entries.len()), Some(1_000_000));
+        assert_eq!(parse(&text, 2_000_000).map(|entries| entries.len()), Ok(1_000_000));
         assert!(looks_like_index(&text[INDEX_HEADER.len()..]));
         assert!(!looks_like_index(&text));
     }

@@ -154,7 +154,7 @@ impl BlockTable {
         let header = if is_broken { Some(block.header) } else { by_index };
         let Some(header) = header else {
             if let Progress::Indexed { index_offset } = self.progress {
-                let entries = Some(self.blocks.iter().map(|block| block.offset).collect());
+                let entries = Ok(self.blocks.iter().map(|block| block.offset).collect());
                 self.rejected = Some(RejectedIndex::report(index_offset, entries, reader.reports));
                 self.blocks = Vec::new();
                 self.progress = match self.first_block {

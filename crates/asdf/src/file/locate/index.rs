@@ -8,7 +8,7 @@ use super::found_block::{FoundBlock, HeaderState};
 use super::header_reader::HeaderReader;
 use crate::error::Result;
 use crate::layout::block_header::BLOCK_HEADER_LEN;
-use crate::layout::index::{self, INDEX_HEADER};
+use crate::layout::index::{self, INDEX_HEADER, IndexError};
 
 /// Maximum number of bytes at the end of the file that are read for an index; enough for about a million
 /// entries.
@@ -25,8 +25,8 @@ pub(crate) fn is_padding(byte: u8) -> bool {
 pub(crate) struct Index {
     /// Offset of the index in the file.
     pub(crate) offset: u64,
-    /// The listed offsets, or `None` if the index is not a list of offsets or exceeds the limit on items.
-    pub(crate) entries: Option<Vec<u64>>,
+    /// The listed offsets, or the reason why they are unknown.
+    pub(crate) entries: Result<Vec<u64>, IndexError>,
 }
 
 impl Index {
@@ -56,9 +56,14 @@ impl Index {
         }
     }
 
+    /// Returns the listed offsets, or an empty slice if they are unknown.
+    pub(crate) fn listed(&self) -> &[u64] {
+        self.entries.as_deref().unwrap_or_default()
+    }
+
     /// Returns the first offset listed in the index.
     pub(super) fn first_listed(&self) -> Option<u64> {
-        self.entries.as_ref()?.first().copied()
+        self.listed().first().copied()
     }
 
     /// Checks the index, with at most one further read if the file is intact. Returns the headers
@@ -73,7 +78,7 @@ impl Index {
         first: &FoundBlock,
         reader: HeaderReader<'_>,
     ) -> Result<Option<(HeaderState, HeaderState)>> {
-        let entries = self.entries.as_deref().unwrap_or_default();
+        let entries = self.listed();
         let (Some(&first_listed), Some(&last_listed)) = (entries.first(), entries.last()) else {
             return Ok(None);
         };
@@ -123,7 +128,7 @@ impl Index {
         found: u64,
         reader: HeaderReader<'_>,
     ) -> Result<Option<u64>> {
-        let entries = self.entries.as_deref().unwrap_or_default();
+        let entries = self.listed();
         let [lost, second, ..] = *entries else { return Ok(None) };
         let len = BLOCK_HEADER_LEN as u64;
         if second != found

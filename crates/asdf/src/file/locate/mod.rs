@@ -29,6 +29,7 @@ use bytes::Bytes;
 use crate::diagnostic::{Code, Reports};
 use crate::error::{BlockError, Result};
 use crate::layout::head::{self, Content, Head};
+use crate::layout::index::IndexError;
 use crate::layout::{IndexText, Layout};
 use crate::options::{OpenOptions, Strictness};
 use first_block::Candidates;
@@ -71,13 +72,25 @@ pub(crate) struct RejectedIndex {
 
 impl RejectedIndex {
     /// Reports an index that will not be used.
-    pub(crate) fn report(offset: u64, entries: Option<Vec<u64>>, reports: &Reports) -> Self {
+    pub(crate) fn report(
+        offset: u64,
+        entries: Result<Vec<u64>, IndexError>,
+        reports: &Reports,
+    ) -> Self {
         let (code, message) = match &entries {
-            None => (Code::IndexUnparsable, "the block index is not a list of offsets"),
-            Some(_) => (Code::IndexStale, "the block index does not agree with the blocks"),
+            Err(IndexError::NotAList) => {
+                (Code::IndexUnparsable, "the block index is not a list of offsets".to_owned())
+            }
+            Err(IndexError::TooLong(limit)) => (
+                Code::IndexUnparsable,
+                format!("the block index exceeds the limit of {limit} entries, so it is not used"),
+            ),
+            Ok(_) => {
+                (Code::IndexStale, "the block index does not agree with the blocks".to_owned())
+            }
         };
         reports.report(code, offset, message);
-        Self { offset, entries, code }
+        Self { offset, entries: entries.ok(), code }
     }
 }
 
@@ -162,7 +175,7 @@ fn known_blocks(
 ) -> Result<KnownBlocks> {
     let Some(mut index) = index else { return Ok(KnownBlocks::From { first, rejected: None }) };
     let lost = match (lost, &mut index.entries) {
-        (Some(lost), Some(entries)) => {
+        (Some(lost), Ok(entries)) => {
             entries.remove(0);
             let error = Box::new(BlockError::Magic { offset: lost });
             Some(FoundBlock { offset: lost, header: HeaderState::Bad(error) })
@@ -171,13 +184,13 @@ fn known_blocks(
     };
     let checked = index.check(&first, reader)?;
     let Index { offset, mut entries } = index;
-    if let (Some(lost), Some(entries)) = (&lost, &mut entries) {
+    if let (Some(lost), Ok(entries)) = (&lost, &mut entries) {
         entries.insert(0, lost.offset);
     }
-    let listed = entries.as_ref().map(Vec::len);
+    let listed = entries.as_ref().ok().map(Vec::len);
     layout.index = Some(IndexText { offset, entries: listed, accepted: checked.is_some() });
     Ok(match (entries, checked) {
-        (Some(offsets), Some((first, last))) => {
+        (Ok(offsets), Some((first, last))) => {
             let first = match lost {
                 Some(lost) => {
                     reader.judge(&lost);

@@ -326,6 +326,19 @@ fn an_index_with_too_many_entries_is_ignored() {
 }
 
 #[test]
+fn the_diagnostic_about_an_index_with_too_many_entries_contains_the_limit() {
+    let limits = Limits::default().max_items(2);
+    let bytes = indexed_file(&[b"one", b"two", b"three"]);
+    let file = OpenOptions::new().limits(limits).from_bytes(bytes).unwrap();
+    let diagnostics = file.diagnostics();
+    assert_eq!(codes(&file), [Code::IndexUnparsable]);
+    assert_eq!(
+        diagnostics[0].message,
+        "the block index exceeds the limit of 2 entries, so it is not used"
+    );
+}
+
+#[test]
 fn an_index_inside_the_allocated_space_of_the_last_block_is_accepted() {
     let one = block(b"one").bytes();
     let last = block(b"two").allocated_size(1 << 40).bytes();

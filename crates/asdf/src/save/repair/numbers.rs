@@ -62,7 +62,7 @@ pub(super) fn number_blocks(
     let is_data = |at| blocks.iter().any(|block| block.has_data_at(at, file_len));
     let index = index.filter(|index| !is_data(index.offset));
     let offset = index.as_ref().map(|index| index.offset);
-    let listed = index.and_then(|index| index.entries).unwrap_or_default();
+    let listed = index.and_then(|index| index.entries.ok()).unwrap_or_default();
     let listed = if listed.first() >= Some(&content_end) { &listed[..] } else { &[] };
     let mut gaps = gaps(&blocks, file.blocks().certain());
     let first = blocks.first().map_or(content_end, |block| block.offset);
@@ -94,7 +94,7 @@ fn drop_false_magics(
     }
     let (limits, reports) = (&file.options().limits, &Reports::default());
     let reader = HeaderReader { source: ends, limits, reports };
-    let listed = index.and_then(|index| index.entries.as_deref()).unwrap_or_default();
+    let listed = index.map(Index::listed).unwrap_or_default();
     let listed: HashSet<u64> = listed.iter().copied().collect();
     // If the index lists all plausible blocks, trust it to decide about the other blocks.
     let plausible = |block: &&FoundBlock| {
