@@ -56,15 +56,29 @@ pub(crate) fn parse(text: &[u8], max_entries: u64) -> Result<Vec<u64>, IndexErro
     Ok(entries)
 }
 
-/// Returns `true` if `text` could be part of the list in an index, because it contains only numbers and the
-/// characters that writers put around them. Comments, which [`parse`] accepts, are not recognised here.
-pub(crate) fn looks_like_index(text: &[u8]) -> bool {
-    text.iter().all(|&b| {
-        matches!(
-            b,
-            b'0'..=b'9' | b'-' | b' ' | b'\t' | b'\r' | b'\n' | 0 | b',' | b'[' | b']' | b'.'
-        )
-    })
+/// Returns `true` if `text`, the end of a file, could be the end of an index that begins before it.
+///
+/// Its first line may be the end of a comment or directive. All other lines must be comments, directives, or
+/// numbers with the characters that writers put around them.
+pub(crate) fn could_end_index(text: &[u8]) -> bool {
+    let mut lines = text.split(|&byte| byte == b'\n');
+    let first = lines.next().unwrap_or_default();
+    let is_cut = text.len() > first.len() && is_printable(first);
+    (is_cut || could_be_index_line(first)) && lines.all(could_be_index_line)
+}
+
+fn could_be_index_line(line: &[u8]) -> bool {
+    let comment = line.iter().position(|&byte| byte == b'#').unwrap_or(line.len());
+    let (entries, comment) = line.split_at(comment);
+    let is_list = |byte: &u8| {
+        matches!(byte, b'0'..=b'9' | b'-' | b' ' | b'\t' | b'\r' | 0 | b',' | b'[' | b']' | b'.')
+    };
+    let is_directive = entries.starts_with(b"%") && is_printable(entries);
+    (is_directive || entries.iter().all(is_list)) && is_printable(comment)
+}
+
+fn is_printable(text: &[u8]) -> bool {
+    text.iter().all(|byte| matches!(byte, b'\t' | b'\r') || !byte.is_ascii_control())
 }
 
 fn document(text: &[u8], max_entries: u64) -> IResult<&[u8], Vec<u64>> {
@@ -248,12 +262,35 @@ mod tests {
     }
 
     #[test]
+    fn every_end_of_an_index_is_recognised() {
+        for body in [
+            &b"%YAML 1.1\n---\n- 178\n- 240\n...\n"[..],
+            b"%YAML 1.1\r\n---\r\n- 178\r\n...\r\n\0\0\0",
+            b"# written by a tool\n--- # a list\n- 178 # first\n# second\n- 240\n...\n",
+            b"--- [178,\n240,]\n",
+            b"--- [178, 240]",
+        ] {
+            let text = [INDEX_HEADER, &b"\n"[..], body].concat();
+            assert!(parse(&text, 10).is_ok());
+            for from in 1..text.len() {
+                let end = &text[from..];
+                assert!(could_end_index(end), "{:?}", String::from_utf8_lossy(end));
+            }
+        }
+    }
+
+    #[test]
+    fn text_and_binary_data_are_not_taken_for_the_end_of_an_index() {
+        for text in [&b"one word\nanother\n"[..], b"a line without an end", b"\x01\n- 1\n"] {
+            assert!(!could_end_index(text), "{:?}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
     fn parsing_an_index_with_a_million_entries_takes_linear_time() {
         let lines: String =
             (0..1_000_000u64).map(|i| format!("- {}\n", i * 54)).collect::<Vec<_>>().concat();
         let text = [INDEX_HEADER, &b"\n---\n"[..], lines.as_bytes(), b"...\n"].concat();
         assert_eq!(parse(&text, 2_000_000).map(|entries| entries.len()), Ok(1_000_000));
-        assert!(looks_like_index(&text[INDEX_HEADER.len()..]));
-        assert!(!looks_like_index(&text));
     }
 }

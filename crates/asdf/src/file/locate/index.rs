@@ -13,8 +13,6 @@ use crate::layout::index::{self, INDEX_HEADER, IndexError};
 /// Maximum number of bytes at the end of the file that are read for an index; enough for about a million
 /// entries.
 const MAX_TAIL: u64 = 16 << 20;
-/// Maximum total length in bytes of the lines before the offsets in an index.
-const INDEX_FIRST_LINES: usize = 64;
 
 /// Returns `true` for bytes that writers use as padding between the tree and the first block.
 pub(crate) fn is_padding(byte: u8) -> bool {
@@ -46,10 +44,8 @@ impl Index {
                 let entries = index::parse(&tail[at..], limits.max_items);
                 return Ok(Some(Self { offset: start + at as u64, entries }));
             }
-            // The tail may begin inside an index. In that case, it consists of offsets, except for
-            // bytes that may belong to the first lines of the index.
-            let numbers = tail.get(INDEX_FIRST_LINES..).unwrap_or_default();
-            if start == after || len >= MAX_TAIL || !index::looks_like_index(numbers) {
+            // Read more if the tail could begin inside an index.
+            if start == after || len >= MAX_TAIL || !index::could_end_index(&tail) {
                 return Ok(None);
             }
             len *= 2;

@@ -137,6 +137,28 @@ fn a_long_index_is_read_in_steps_of_doubling_size() {
     assert_eq!(reads, [&[(0, 16 * KIB)], &tail[..]].concat());
 }
 
+#[test]
+fn an_index_with_comments_longer_than_the_first_read_of_the_tail_is_found() {
+    let comment = "# a comment in the index\n";
+    for comments in [comment.repeat(5000), format!("#{}\n", " long".repeat(20_000))] {
+        let mut bytes = indexed_file(&[b"one", b"two"]);
+        let list = memmem::rfind(&bytes, b"---\n").unwrap();
+        bytes.splice(list..list, comments.bytes());
+        assert!(comments.len() as u64 > 64 * KIB);
+        let file = open(bytes);
+        assert!(file.layout().index.as_ref().unwrap().accepted);
+        assert_eq!(codes(&file), []);
+    }
+}
+
+#[test]
+fn only_the_last_16_kib_are_searched_for_an_index_if_they_are_lines_of_words() {
+    let words = "some words\n".repeat(100_000);
+    let bytes = [HEAD, TREE, &block(b"one").bytes(), words.as_bytes()].concat();
+    let len = bytes.len() as u64;
+    assert_eq!(reads_of(bytes, |_| ()), [(0, 16 * KIB), (len - 16 * KIB, 16 * KIB)]);
+}
+
 // The end of the tree, and the first block
 
 #[test]
