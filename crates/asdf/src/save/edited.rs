@@ -36,7 +36,7 @@ pub(super) struct EditedFile<'a> {
     pub(super) before: &'a str,
     /// The data of new blocks, by block number.
     pub(super) blocks: &'a BTreeMap<usize, ArrayData>,
-    /// Numbers of the blocks that no array uses any more.
+    /// Numbers of the blocks in the existing file that no array uses any more.
     pub(super) dropped: BTreeSet<usize>,
     /// Whether the existing file is changed in place, so that blocks keep their offsets.
     pub(super) in_place: bool,
@@ -74,8 +74,8 @@ impl EditedFile<'_> {
         !self.blocks.is_empty() || !self.dropped.is_empty()
     }
 
-    /// Returns the number of blocks after the edits. `count` is the number before the edits. Dropped blocks at
-    /// the end are omitted; any other dropped block becomes an empty block.
+    /// Returns the number of blocks after the edits. `count` is the number before the edits. Unused blocks at
+    /// the end are omitted; any other unused block becomes empty.
     pub(super) fn block_count(&self, count: usize) -> usize {
         let after_new = self.blocks.keys().next_back().map_or(0, |last| last + 1);
         let is_kept = |number: &usize| !self.dropped.contains(number);
@@ -202,15 +202,11 @@ impl EditedFile<'_> {
                 (Some(array), _) => {
                     plan.parts.push(Part::Block { content: Content::Array(array.clone()), next });
                 }
-                (None, Some(_)) if self.dropped.contains(&number) => {
-                    plan.parts.push(Part::Block { content: Content::Empty, next });
+                (None, Some(old)) if !self.dropped.contains(&number) => {
+                    self.copy_block(&mut plan, old)?;
                 }
-                (None, Some(old)) => self.copy_block(&mut plan, old)?,
-                (None, None) => {
-                    return Err(Error::unwritable(
-                        "the edited file would contain a block without data",
-                    ));
-                }
+                // Keep the number of the unused block, because a block with a higher number is in use.
+                (None, _) => plan.parts.push(Part::Block { content: Content::Empty, next }),
             }
         }
         let had_index = headers.is_empty() || self.file.layout().index.is_some();

@@ -248,6 +248,54 @@ fn arrays_can_be_added_and_replaced_and_removed() {
 }
 
 #[test]
+fn an_array_that_is_set_and_removed_again_leaves_the_file_unchanged() {
+    let bytes = sample(&WriteOptions::new().pad_tree(4096));
+    for in_place in [false, true] {
+        let (report, now, _) = change(&bytes, &EditOptions::new().in_place(in_place), |editor| {
+            editor.set_array("/x", Array::from_slice(&[1_u8; 999], &[999]).unwrap())?;
+            editor.remove("/x")
+        });
+        assert_eq!((report.method, report.blocks), (Method::Unchanged, 3));
+        assert_eq!(report.unused, [0; 0]);
+        assert_eq!(now, bytes);
+    }
+}
+
+#[test]
+fn a_new_array_gets_the_block_number_of_a_removed_new_array() {
+    let filled = |value: i32| Array::from_slice(&[value; 999], &[999]).unwrap();
+    for in_place in [false, true] {
+        let bytes = sample(&WriteOptions::new().pad_tree(4096));
+        let (report, _, folder) =
+            change(&bytes, &EditOptions::new().in_place(in_place), |editor| {
+                editor.set_array("/x", filled(1))?;
+                editor.remove("/x")?;
+                editor.set_array("/y", filled(2))
+            });
+        assert_eq!(report.blocks, 4);
+        assert_eq!(array(&open(&folder.path().join("a.asdf")), "/y"), [2; 999]);
+    }
+}
+
+#[test]
+fn a_removed_new_array_becomes_an_empty_block_if_a_block_after_it_is_used() {
+    let filled = |value: i32| Array::from_slice(&[value; 999], &[999]).unwrap();
+    for in_place in [false, true] {
+        let bytes = sample(&WriteOptions::new().pad_tree(4096));
+        let (report, _, folder) =
+            change(&bytes, &EditOptions::new().in_place(in_place), |editor| {
+                editor.set_array("/x", filled(1))?;
+                editor.set_array("/y", filled(2))?;
+                editor.remove("/x")
+            });
+        let file = open(&folder.path().join("a.asdf"));
+        assert_eq!(report.blocks, 5);
+        assert_eq!(file.blocks().get(3).unwrap().header().unwrap().used_size, 0);
+        assert_eq!(array(&file, "/y"), [2; 999]);
+    }
+}
+
+#[test]
 fn a_block_that_another_array_uses_is_not_replaced() {
     let bytes = sample(&WriteOptions::new());
     let (report, _, folder) = change(&bytes, &EditOptions::new(), |editor| {

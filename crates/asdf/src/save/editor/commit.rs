@@ -187,17 +187,15 @@ impl Editor {
     fn edited(&self) -> Result<EditedFile<'_>> {
         let tree = self.tree()?;
         let in_place = self.options.in_place;
+        let count = self.file.blocks().len()?;
         let mut dropped = BTreeSet::new();
         if !in_place {
             let used = self.used(tree.document().root())?;
-            let unused =
-                |number: &&usize| !used.contains(*number) && !self.blocks.contains_key(*number);
-            dropped = self.released.iter().filter(unused).copied().collect();
+            dropped = self.released.difference(&used).copied().filter(|&it| it < count).collect();
         }
         let (file, before, blocks) = (&self.file, &*self.before, &self.blocks);
         let mut edited =
             EditedFile { file, edited: tree, resolved: None, before, blocks, dropped, in_place };
-        let count = self.file.blocks().len()?;
         if edited.block_count(count) != count {
             edited.resolved = self.with_positive_sources(tree)?;
         }
@@ -238,8 +236,7 @@ impl Editor {
         let mut unused = Vec::new();
         if self.options.in_place {
             let used = self.used(edited.text().document().root())?;
-            unused =
-                self.released.iter().filter(|number| !used.contains(*number)).copied().collect();
+            unused = self.released.difference(&used).copied().filter(|&it| it < blocks).collect();
         }
         Ok(EditReport { method, len, blocks, unused, rolled_back: self.rolled_back() })
     }

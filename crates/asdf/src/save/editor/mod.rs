@@ -86,6 +86,7 @@ pub struct Editor {
     options: EditOptions,
     tree: Result<TreeText>,
     before: String,
+    /// The data of new blocks that the tree refers to, by block number.
     blocks: BTreeMap<usize, ArrayData>,
     /// Numbers of the blocks whose arrays were replaced or removed.
     released: BTreeSet<usize>,
@@ -171,8 +172,7 @@ impl Editor {
     /// [`ErrorKind::Block`](crate::ErrorKind::Block) if the value refers to a block that does not exist.
     pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {
         let released = self.blocks_at(pointer)?;
-        self.put(self.with_part(pointer, value, None)?, released);
-        Ok(())
+        self.put(self.with_part(pointer, value, None)?, released)
     }
 
     /// Sets an array at a JSON Pointer. If there is already an array at the pointer and nothing else uses its
@@ -205,8 +205,7 @@ impl Editor {
             }
             _ => None,
         };
-        self.put(self.with_part(pointer, &Tree::new(array), reused)?, released);
-        Ok(())
+        self.put(self.with_part(pointer, &Tree::new(array), reused)?, released)
     }
 
     /// Sets an array at a JSON Pointer and stores its elements in the tree.
@@ -228,7 +227,7 @@ impl Editor {
         let released = self.blocks_at(pointer)?;
         self.tree_mut()?.remove(pointer)?;
         self.released.extend(released);
-        Ok(())
+        self.forget_unused_data()
     }
 
     /// Rewrites the relative URIs of external files so that the result can be written to the folder `to`; see
@@ -306,7 +305,7 @@ impl Editor {
             }
         }
         self.tree = Ok(tree);
-        Ok(())
+        self.forget_unused_data()
     }
 
     fn tree_mut(&mut self) -> Result<&mut TreeText> {
@@ -337,10 +336,20 @@ impl Editor {
         &mut self,
         (tree, blocks): (TreeText, Vec<(usize, ArrayData)>),
         released: BTreeSet<usize>,
-    ) {
+    ) -> Result<()> {
         self.tree = Ok(tree);
         self.blocks.extend(blocks);
         self.released.extend(released);
+        self.forget_unused_data()
+    }
+
+    /// Discards the data of new blocks that no array uses any more.
+    fn forget_unused_data(&mut self) -> Result<()> {
+        if !self.blocks.is_empty() {
+            let used = self.used(self.tree()?.document().root())?;
+            self.blocks.retain(|number, _| used.contains(number));
+        }
+        Ok(())
     }
 
     /// Fails if the last block is streamed, because no block can follow it.
