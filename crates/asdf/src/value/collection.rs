@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::value::Value;
+use crate::yaml::{NodeKind, NodeStyle, ScalarRules, key_name, kind_of};
 
 /// The notation of a collection if it differs from the default. By default, a collection of scalars
 /// is written in brackets, unless it contains bytes or a `ScalarText` in a quoted or literal style.
@@ -98,9 +99,18 @@ impl Mapping {
         self.entries.iter_mut().map(|(key, value)| (&*key, value))
     }
 
-    /// Returns the value for a key. Keys that are not strings are identified by their JSON form, such as `7` or
-    /// `true`, except that a [`ScalarText`](crate::value::ScalarText) other than an integer is identified by
-    /// its text, such as `yes`.
+    /// Returns the value for a key. Keys that are not strings are identified by their JSON form, as in
+    /// [`YamlNode::get`](crate::yaml::YamlNode::get): `7`, `true`, `null`. Their notation does not matter:
+    /// `get("16")` finds the key `0x10`, and `get("true")` finds `yes`. A key that consists of bytes or is a shared
+    /// node is never found.
+    ///
+    /// ```
+    /// let tree = asdf::Tree::parse("{0x10: a, yes: b, ~: c, 'yes': d}")?;
+    /// let mapping = tree.root().as_mapping().unwrap();
+    /// let get = |key| mapping.get(key).and_then(|value| value.as_str());
+    /// assert_eq!(["16", "true", "null", "yes"].map(get), ["a", "b", "c", "d"].map(Some));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.entries.get(self.position(key)?).map(|(_, value)| value)
     }
@@ -135,26 +145,34 @@ impl Mapping {
     }
 
     fn position(&self, key: &str) -> Option<usize> {
-        self.entries.iter().position(|(known, _)| key_text(known).as_deref() == Some(key))
+        self.entries.iter().position(|(known, _)| name_of_key(known).as_deref() == Some(key))
     }
 }
 
-/// Returns the text that identifies a key; see [`Mapping::get`]. Returns `None` for bytes, merge keys,
-/// collections and shared nodes.
-fn key_text(key: &Value) -> Option<Cow<'_, str>> {
-    match key.untagged() {
-        Value::String(text) => Some(Cow::Borrowed(text)),
-        Value::ScalarText(written) if written.is_merge_key() => None,
-        Value::ScalarText(written) => Some(match written.integer() {
-            Some(integer) => integer.to_string().into(),
-            None => written.text().into(),
-        }),
-        other => crate::value::emit::plain_text(other).map(Cow::Owned),
-    }
+/// Returns the type of a key and the name that identifies it; see [`Mapping::get`]. Returns `None` for bytes,
+/// merge keys, collections and shared nodes.
+pub(crate) fn kind_and_name(key: &Value) -> Option<(NodeKind, Cow<'_, str>)> {
+    let (text, style) = match key.untagged() {
+        Value::String(text) => (Cow::from(text), NodeStyle::DoubleQuoted),
+        Value::ScalarText(written) if key.tag().is_none() && written.is_merge_key() => return None,
+        Value::ScalarText(written) => (Cow::from(written.text()), written.resolved_style()),
+        other => (Cow::from(crate::value::emit::plain_text(other)?), NodeStyle::Plain),
+    };
+    let (kind, ..) = kind_of(&text, style, key.tag(), ScalarRules::Python);
+    let name = match text {
+        Cow::Borrowed(text) => key_name(kind, text, ScalarRules::Python),
+        Cow::Owned(text) => key_name(kind, &text, ScalarRules::Python).into_owned().into(),
+    };
+    Some((kind, name))
+}
+
+/// Returns the name of a key; see [`kind_and_name`].
+pub(super) fn name_of_key(key: &Value) -> Option<Cow<'_, str>> {
+    Some(kind_and_name(key)?.1)
 }
 
 fn is_same_key(a: &Value, b: &Value) -> bool {
-    match (a.as_str(), b.as_str()) {
+    match (kind_and_name(a), kind_and_name(b)) {
         (None, None) => a == b,
         (a, b) => a == b,
     }
@@ -170,17 +188,17 @@ impl<T: Into<Value>> FromIterator<T> for Sequence {
 impl<K: Into<Value>, V: Into<Value>> FromIterator<(K, V)> for Mapping {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut mapping = Self::new();
-        // Index the keys by their text: searching the entries for each of many keys would take quadratic time.
+        // Index the keys by their names: searching the entries for each of many keys would take quadratic time.
         let mut positions: HashMap<String, Vec<usize>> = HashMap::new();
         for (key, value) in entries {
             let (key, value) = (key.into(), value.into());
-            let text = key_text(&key).unwrap_or_default().into_owned();
-            let same_text = positions.entry(text).or_default();
-            let known = same_text.iter().find(|&&at| is_same_key(&mapping.entries[at].0, &key));
+            let name = name_of_key(&key).unwrap_or_default().into_owned();
+            let same_name = positions.entry(name).or_default();
+            let known = same_name.iter().find(|&&at| is_same_key(&mapping.entries[at].0, &key));
             if let Some(&at) = known {
                 mapping.entries[at].1 = value;
             } else {
-                same_text.push(mapping.entries.len());
+                same_name.push(mapping.entries.len());
                 mapping.entries.push((key, value));
             }
         }
@@ -191,7 +209,9 @@ impl<K: Into<Value>, V: Into<Value>> FromIterator<(K, V)> for Mapping {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Tree;
     use crate::value::ScalarText;
+    use crate::yaml::{Document, ParseOptions};
 
     #[test]
     fn collecting_a_repeated_key_keeps_its_first_position_and_its_last_value() {
@@ -208,6 +228,26 @@ mod tests {
             .filter_map(|(key, value)| Some((key.clone(), value.as_i64()?)))
             .collect();
         assert_eq!(entries, [("a".into(), 2), (7.into(), 3), ("7".into(), 4)]);
+    }
+
+    #[test]
+    fn a_key_has_the_same_name_in_a_mapping_and_in_the_parsed_document() {
+        let text = "{0x10: 0, 1_0: 0, yes: 0, OFF: 0, ~: 0, 1.50: 0, 2001-01-01: 0, 'yes': 0, '~': 0, \
+                    !!int '7': 0, !!str 010: 0, !!bool on: 0, ! '8': 0, !local 9: 0}";
+        let tree = Tree::parse(text).unwrap();
+        let mapping = tree.root().as_mapping().unwrap();
+        let options = ParseOptions::default();
+        let document = Document::parse(text.as_bytes(), &options, &mut Vec::new()).unwrap();
+        for (key, (value, _)) in document.root().keys().zip(mapping.iter()) {
+            assert_eq!(name_of_key(value).unwrap(), key.to_key().unwrap());
+        }
+    }
+
+    #[test]
+    fn two_notations_of_the_same_key_are_one_key() {
+        let mut mapping = Mapping::from_iter([(Value::ScalarText(ScalarText::plain("0x10")), 1)]);
+        assert_eq!(mapping.insert(16, 2), Some(1.into()));
+        assert_eq!(mapping.len(), 1);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::value::Value;
 use crate::yaml::emit::{Place, default_style};
 use crate::yaml::{
-    Content as Read, Integer, NodeKind, NodeStyle, ScalarRules, YamlNode, resolve, resolve_integer,
+    Content as Read, Integer, NodeKind, NodeStyle, ScalarRules, YamlNode, kind_of, resolve_integer,
 };
 
 /// A scalar whose text or style differs from what this crate would write, such as `0x1F`, `~`, `1.50`, or the
@@ -52,9 +52,14 @@ impl ScalarText {
         self.style == NodeStyle::Plain || self.is_non_specific
     }
 
+    /// Returns the style, but `Plain` for a quoted scalar whose text is resolved as if it had no quotes.
+    pub(super) fn resolved_style(&self) -> NodeStyle {
+        if self.resolves() { NodeStyle::Plain } else { self.style }
+    }
+
     /// Returns the kind of the scalar, assuming that it has no tag.
     pub fn kind(&self) -> NodeKind {
-        if self.resolves() { resolve(&self.text, ScalarRules::Python).0 } else { NodeKind::String }
+        kind_of(&self.text, self.resolved_style(), None, ScalarRules::Python).0
     }
 
     pub(super) fn as_str(&self) -> Option<&str> {

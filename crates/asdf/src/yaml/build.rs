@@ -517,7 +517,7 @@ fn index(count: usize) -> u32 {
 
 /// Returns the kind of a scalar, whether its tag determines the kind, and the code of any
 /// irregularity.
-fn kind_of(
+pub(crate) fn kind_of(
     text: &str,
     style: NodeStyle,
     tag: Option<&str>,

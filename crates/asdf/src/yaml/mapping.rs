@@ -18,7 +18,7 @@ use hashbrown::HashTable;
 
 use super::document::{Children, Class, Document};
 use super::number;
-use super::scalar::{self, NodeKind, NodeStyle};
+use super::scalar::{self, NodeKind, NodeStyle, ScalarRules};
 use crate::{Error, Result};
 
 /// Maximum number of entries in a mapping whose keys are not indexed.
@@ -39,26 +39,32 @@ pub(super) struct Rearranged {
 /// indices of the entries.
 pub(super) type KeyIndex = HashTable<u32>;
 
+/// Returns the name of a key in JSON and in pointers, given its type and its text. Integers, booleans and null
+/// have a uniform spelling. The name of any other key is its text.
+pub(crate) fn key_name(kind: NodeKind, text: &str, rules: ScalarRules) -> Cow<'_, str> {
+    match kind {
+        NodeKind::Null => "null".into(),
+        NodeKind::Bool => match scalar::boolean(text, rules) {
+            Some(true) => "true".into(),
+            Some(false) => "false".into(),
+            None => text.into(),
+        },
+        NodeKind::Int => match number::integer(text, rules) {
+            Some(integer) => integer.to_string().into(),
+            None => text.into(),
+        },
+        _ => text.into(),
+    }
+}
+
 impl Document {
-    /// Returns the name of a key in JSON and in pointers: its text, but with a uniform spelling for
-    /// integers, booleans and null. Returns `None` for a collection, which cannot be a key.
+    /// Returns the name of a key in JSON and in pointers; see [`key_name`]. Returns `None` for a collection,
+    /// which cannot be a key.
     pub(super) fn key_text(&self, key: u32) -> Option<Cow<'_, str>> {
         let key = self.resolve(key);
-        let text = self.scalar_text(key);
-        Some(match self.kind(key) {
-            NodeKind::Sequence | NodeKind::Mapping => return None,
-            NodeKind::Null => "null".into(),
-            NodeKind::Bool => match scalar::boolean(text, self.options.scalars) {
-                Some(true) => "true".into(),
-                Some(false) => "false".into(),
-                None => text.into(),
-            },
-            NodeKind::Int => match number::integer(text, self.options.scalars) {
-                Some(integer) => integer.to_string().into(),
-                None => text.into(),
-            },
-            _ => text.into(),
-        })
+        let kind = self.kind(key);
+        let is_scalar = !kind.is_collection();
+        is_scalar.then(|| key_name(kind, self.scalar_text(key), self.options.scalars))
     }
 
     pub(super) fn hash_of_key(&self, text: &str) -> u64 {
@@ -89,9 +95,7 @@ impl Document {
     pub(super) fn is_merge_key(&self, key: u32) -> bool {
         let record = self.record(key);
         let is_short = record.len as usize == "<<".len();
-        if !is_short
-            || self.scalar_text(key) != "<<"
-            || self.options.scalars == scalar::ScalarRules::Core12
+        if !is_short || self.scalar_text(key) != "<<" || self.options.scalars == ScalarRules::Core12
         {
             return false;
         }

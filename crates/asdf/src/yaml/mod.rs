@@ -49,13 +49,14 @@ mod timestamp;
 mod walk;
 
 pub(crate) use binary::encode as encode_base64;
-pub(crate) use build::CONSTANT_TAG;
 #[cfg(test)]
 pub(crate) use build::PARSED;
+pub(crate) use build::{CONSTANT_TAG, kind_of};
 pub use document::{Document, NodeId, ParseOptions};
 pub use integer::Integer;
 #[cfg(test)]
 pub(crate) use integer::MAX_DECIMAL_DIGITS;
+pub(crate) use mapping::key_name;
 pub use node::{Content, YamlNode};
 pub(crate) use node::{Mention, Numbers};
 pub(crate) use number::integer as resolve_integer;

@@ -336,7 +336,8 @@ impl<'a> YamlNode<'a> {
     }
 
     /// Returns the value of a key in a mapping or in the mappings merged into it. Returns `None` if there is
-    /// no such key. Keys that are not strings are identified by their JSON form: `7`, `true`, `null`.
+    /// no such key. Keys that are not strings are identified by their JSON form: `7`, `true`, `null`. Their
+    /// notation does not matter: `get("16")` finds the key `0x10`, and `get("true")` finds `yes`.
     ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};

@@ -31,6 +31,15 @@ fn keys_with_the_same_type_and_value_are_equal() {
 }
 
 #[test]
+fn a_key_in_any_notation_is_found_only_by_its_json_form() {
+    let (document, _) = parse_reported("0x10: a\nyes: b\n~: c\n");
+    for (notation, name, value) in [("0x10", "16", "a"), ("yes", "true", "b"), ("~", "null", "c")] {
+        assert_eq!(document.root().get(name).unwrap().as_str(), Some(value), "{name}");
+        assert!(document.root().get(notation).is_none(), "{notation}");
+    }
+}
+
+#[test]
 fn keys_other_than_strings_and_integers_and_booleans_are_reported() {
     let text = "1.5: a\n~: b\n2001-01-01: c\n7: d\ntrue: e\nf: g\n";
     let (document, codes) = parse_reported(text);
