@@ -3,6 +3,7 @@
 use binio::pointer;
 
 use crate::error::Result;
+use crate::value::collection::name_of_key;
 use crate::value::{Tree, Value};
 
 /// An iterator over a value and everything inside it, including keys. Shared nodes are returned as handles;
@@ -59,20 +60,21 @@ impl Tree {
     }
 
     /// Returns a pointer to the value that [`walk_mut`](Self::walk_mut) visits after `count` other values.
-    /// Returns `None` for values in shared nodes, which have no unique pointer.
+    /// Returns `None` for values in shared nodes, which have no unique pointer, and for values below a key
+    /// without a [name](name_of_key).
     pub(crate) fn pointer_of_visit(&self, which: Visit, mut count: usize) -> Option<String> {
         for (number, place) in self.places().enumerate() {
-            let mut stack = vec![(place, String::new())];
+            let mut stack = vec![(place, Some(String::new()))];
             while let Some((value, pointer)) = stack.pop() {
                 if count == 0 {
-                    return (number == 0).then_some(pointer);
+                    return pointer.filter(|_| number == 0);
                 }
                 count -= 1;
                 let has_elements = which == Visit::WithoutElements && value.is_ndarray();
                 let below = |token: &str| {
-                    let mut pointer = pointer.clone();
+                    let mut pointer = pointer.clone()?;
                     pointer::push(&mut pointer, token);
-                    pointer
+                    Some(pointer)
                 };
                 match value.untagged() {
                     Value::Sequence(sequence) if !has_elements => {
@@ -84,11 +86,9 @@ impl Tree {
                         let is_visited =
                             |key: &Value| !(has_elements && key.as_str() == Some("data"));
                         let entries = entries.filter(|(key, _)| is_visited(key));
-                        stack.extend(
-                            entries.map(|(key, value)| {
-                                (value, below(key.as_str().unwrap_or_default()))
-                            }),
-                        );
+                        stack.extend(entries.map(|(key, value)| {
+                            (value, name_of_key(key).and_then(|name| below(&name)))
+                        }));
                     }
                     _ => {}
                 }
@@ -146,6 +146,19 @@ mod tests {
         assert_eq!(integers(tree.values()), [1, 2, 4, 5, 3]);
         let keys = tree.values().filter_map(Value::as_str);
         assert_eq!(keys.collect::<Vec<_>>(), ["a", "b", "c", "d", "e", "data", "mask"]);
+    }
+
+    #[test]
+    fn the_pointer_of_a_visited_value_contains_keys_that_are_not_strings() {
+        let tree = Tree::parse("a: 1\n7: {yes: [2, {'': 3, c/d: 4}]}\n").unwrap();
+        let pointers: Vec<_> =
+            (0..8).map(|count| tree.pointer_of_visit(Visit::All, count).unwrap()).collect();
+        let expected = ["", "/a", "/7", "/7/true", "/7/true/0", "/7/true/1"];
+        assert_eq!(pointers[..6], expected);
+        assert_eq!(pointers[6..], ["/7/true/1/", "/7/true/1/c~1d"]);
+        for pointer in pointers {
+            assert!(tree.pointer(&pointer).is_some(), "{pointer}");
+        }
     }
 
     #[test]
