@@ -25,8 +25,8 @@ pub(crate) const MAX_DECIMAL_DIGITS: usize = 9864;
 pub enum Integer<'a> {
     /// An integer in the range of `i128`.
     Small(i128),
-    /// An integer outside the range of `i128`, or `i128::MIN`. Its digits are stored as text, because
-    /// converting a million digits would take seconds.
+    /// An integer outside the range of `i128`. Its digits are stored as text, because converting a million
+    /// digits would take seconds.
     Large {
         /// Whether the integer is negative.
         negative: bool,
@@ -129,10 +129,10 @@ pub(super) fn from_decimal(negative: bool, digits: &str) -> Integer<'_> {
         let value = digits.bytes().fold(0i128, |value, b| value * 10 + i128::from(b & 0xf));
         return Integer::Small(if negative { -value } else { value });
     }
-    match digits.parse::<i128>() {
-        Ok(value) => Integer::Small(if negative { -value } else { value }),
-        Err(_) => Integer::Large { negative, digits },
-    }
+    let value = digits.parse::<u128>().ok().and_then(|value| {
+        if negative { 0_i128.checked_sub_unsigned(value) } else { value.try_into().ok() }
+    });
+    value.map_or(Integer::Large { negative, digits }, Integer::Small)
 }
 
 /// Computes an integer with Horner's method, starting from 0. Each step multiplies the value by the
@@ -143,11 +143,13 @@ pub(super) fn from_steps(
     negative: bool,
     steps: impl Iterator<Item = (u32, u32)> + Clone,
 ) -> Option<Integer<'static>> {
+    // Subtract the digits of a negative number, because the absolute value of `i128::MIN` does not fit.
     let small = steps.clone().try_fold(0i128, |value, (multiplier, addend)| {
-        value.checked_mul(multiplier.into())?.checked_add(addend.into())
+        let addend = i128::from(addend);
+        value.checked_mul(multiplier.into())?.checked_add(if negative { -addend } else { addend })
     });
     if let Some(value) = small {
-        return Some(Integer::Small(if negative { -value } else { value }));
+        return Some(Integer::Small(value));
     }
     Some(Integer::Large { negative, digits: to_decimal(steps)?.into() })
 }
@@ -186,6 +188,18 @@ mod tests {
         assert_eq!(from_decimal(true, beyond).to_string(), format!("-{beyond}"));
         let digits = "9".repeat(1_000_000);
         assert_eq!(from_decimal(false, &digits).to_string(), digits);
+    }
+
+    #[test]
+    fn an_integer_is_small_exactly_if_it_is_in_the_range_of_i128() {
+        let limit = "170141183460469231731687303715884105728"; // 2^127
+        let beyond = "170141183460469231731687303715884105729";
+        let power = std::iter::once((2, 1)).chain(std::iter::repeat_n((2, 0), 127));
+        assert_eq!(from_decimal(true, limit), Integer::Small(i128::MIN));
+        assert_eq!(from_steps(true, power.clone()), Some(Integer::Small(i128::MIN)));
+        assert_eq!(from_decimal(false, limit).as_i128(), None);
+        assert_eq!(from_decimal(true, beyond).as_i128(), None);
+        assert_eq!(from_steps(false, power).unwrap().as_i128(), None);
     }
 
     #[test]

@@ -278,7 +278,7 @@ impl<'a> YamlNode<'a> {
         self.as_i128().and_then(|value| value.try_into().ok())
     }
 
-    /// Returns the value of an integer whose absolute value is below 2¹²⁷, or `None` for any other node.
+    /// Returns the value of an integer in the range of `i128`, or `None` for any other node.
     pub fn as_i128(self) -> Option<i128> {
         match self.value_of(NodeKind::Int)? {
             Content::Int(value) => value.as_i128(),
