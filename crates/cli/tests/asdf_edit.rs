@@ -210,7 +210,7 @@ fn editing_in_place_keeps_the_blocks_and_fails_if_the_tree_does_not_fit() {
     let output = folder.run(&["asdf", "set", "a.asdf", "/text", &long, "--in-place"]);
     assert_eq!(status(&output), 2);
     assert!(
-        stderr(&output).contains("are available before the first block"),
+        stderr(&output).contains("are available, including the padding"),
         "{}",
         stderr(&output)
     );

@@ -45,11 +45,11 @@ pub(super) struct EditedFile<'a> {
 /// The tree in the existing file, with the space after it.
 pub(super) struct TreeSpace {
     pub(super) tree: Range<u64>,
-    /// The offset of the first block or, without blocks, the length of the file.
-    pub(super) end: u64,
-    /// The bytes after the tree, or `None` if there are too many or if they contain anything but
-    /// spaces, tabs, line breaks and zeros.
-    padding: Option<Vec<u8>>,
+    /// The padding directly after the tree: spaces, tabs, line breaks and zeros, at most [`MAX_PADDING`] bytes.
+    padding: Vec<u8>,
+    /// The offset of the first block or, without blocks, the length of the file. Other bytes or more padding may
+    /// be between the padding and this offset.
+    end: u64,
 }
 
 /// The block headers of a file without gaps between its blocks.
@@ -87,20 +87,15 @@ impl EditedFile<'_> {
         let layout = self.file.layout();
         let end = layout.first_block.unwrap_or(layout.file_len);
         let tree = layout.tree.clone().unwrap_or(end..end);
-        let len = end.saturating_sub(tree.end);
-        let padding = match usize::try_from(len) {
-            Ok(count) if len <= MAX_PADDING => {
-                let bytes = self.file.source().bytes_at(tree.end, count)?;
-                let is_blank = bytes.iter().all(|byte| b" \t\r\n\0".contains(byte));
-                is_blank.then(|| bytes.to_vec())
-            }
-            _ => None,
-        };
-        Ok(TreeSpace { tree, end, padding })
+        let len = end.saturating_sub(tree.end).min(MAX_PADDING);
+        let after = self.file.source().bytes_at(tree.end, usize::try_from(len).unwrap_or(0))?;
+        let is_blank = |byte: &&u8| b" \t\r\n\0".contains(byte);
+        let padding = after.iter().take_while(is_blank).copied().collect();
+        Ok(TreeSpace { tree, padding, end })
     }
 
     /// Returns the plan of the edited file. Fails if the file must be changed in place, but the
-    /// tree does not fit before the first block.
+    /// tree does not fit into the space of the old tree and its padding.
     pub(super) fn plan(&self) -> Result<FilePlan<'_>> {
         let space = self.space()?;
         if self.changes_blocks() {
@@ -127,19 +122,21 @@ impl EditedFile<'_> {
         if has_blocks {
             if let Some(filled) = self.fits(space).then(|| space.fill(text)).flatten() {
                 plan.bytes(filled);
+                plan.copy(space.padded().end..space.end);
                 return Ok(());
             }
             if self.in_place {
-                let (has, needs) = (space.end - space.tree.start, count(text.len(), "byte"));
+                let Range { start, end } = space.padded();
+                let (has, needs) = (end - start, count(text.len(), "byte"));
                 return Err(Error::unwritable(format!(
-                    "the tree needs {needs}, but only {has} are available before the first \
-                     block: write a new file instead of changing this one in place"
+                    "the tree needs {needs}, but only {has} are available, including the padding \
+                     after the old tree: write a new file instead of changing this one in place"
                 )));
             }
         }
         plan.bytes(text.as_bytes());
         let is_last = !has_blocks && self.blocks.is_empty();
-        if is_last || space.padding.is_none() {
+        if is_last || space.padded().end < space.end {
             plan.copy(space.tree.end..space.end);
         }
         if is_last {
@@ -277,11 +274,16 @@ impl EditedFile<'_> {
 }
 
 impl TreeSpace {
-    /// Returns the tree text, padded to fill the space exactly. Returns `None` if it does not fit, or if the
-    /// bytes after the tree are not padding.
+    /// Returns the range of the tree and the padding after it.
+    pub(super) fn padded(&self) -> Range<u64> {
+        self.tree.start..self.tree.end + self.padding.len() as u64
+    }
+
+    /// Returns the tree text, padded to fill the space exactly. Returns `None` if it does not fit.
     pub(super) fn fill(&self, text: &str) -> Option<Vec<u8>> {
-        let padding = self.padding.as_ref()?;
-        let len = usize::try_from(self.end - self.tree.start).ok()?;
+        let padding = &self.padding;
+        let Range { start, end } = self.padded();
+        let len = usize::try_from(end - start).ok()?;
         let missing = len.checked_sub(text.len())?;
         let mut out = text.as_bytes().to_vec();
         if let Some(unused) = padding.len().checked_sub(missing) {

@@ -14,8 +14,9 @@ impl EditedFile<'_> {
     /// the text changes, spaces make up the difference, either after the document or at the end of
     /// the changed line.
     pub(super) fn in_one_page(&self, space: &TreeSpace) -> Result<Option<(u64, Vec<u8>)>> {
-        let len = usize::try_from(space.end - space.tree.start).unwrap_or(usize::MAX);
-        let old = self.file.source().bytes_at(space.tree.start, len)?;
+        let Range { start, end } = space.padded();
+        let len = usize::try_from(end - start).unwrap_or(usize::MAX);
+        let old = self.file.source().bytes_at(start, len)?;
         let fits = |text: &str| {
             let new = if self.file.layout().first_block.is_some() {
                 space.fill(text)?

@@ -193,8 +193,28 @@ fn an_in_place_change_fails_if_the_tree_does_not_fit() {
     let mut editor = EditOptions::new().in_place(true).open(&path).unwrap();
     editor.set("/text", &yaml(&format!("'{}'", "long word ".repeat(700)))).unwrap();
     let error = editor.commit().unwrap_err().to_string();
-    assert!(error.contains("only 424 are available before the first block"), "{error}");
+    assert!(error.contains("only 424 are available, including the padding"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), bytes);
+}
+
+#[test]
+fn an_in_place_change_uses_only_the_padding_before_stray_bytes() {
+    let bytes = sample(&WriteOptions::new().pad_tree(5000));
+    let padding = bytes.windows(5).position(|window| window == b"\n...\n").unwrap() + 5;
+    let stray = padding + 4000;
+    let mut bytes = bytes;
+    bytes[stray..stray + 5].copy_from_slice(b"stray");
+    let path_of = |folder: &tempfile::TempDir| folder.path().join("a.asdf");
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(path_of(&folder), &bytes).unwrap();
+    let mut editor = EditOptions::new().in_place(true).open(path_of(&folder)).unwrap();
+    editor.set("/text", &yaml(&"q".repeat(3900))).unwrap();
+    assert_eq!(editor.commit().unwrap().method, Method::InPlace);
+    let now = fs::read(path_of(&folder)).unwrap();
+    assert_eq!(now[stray..], bytes[stray..]);
+    let file = Asdf::open(path_of(&folder)).unwrap();
+    let text = file.tree().unwrap().pointer("/text").unwrap();
+    assert_eq!(text.as_str().map(str::len), Some(3900));
 }
 
 #[test]
