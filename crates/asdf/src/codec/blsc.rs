@@ -143,7 +143,7 @@ pub(super) fn encode_chunks(
         let len = u32::try_from(buffer.len()).map_err(|error| encoder_error("blsc", error))?;
         Ok([&len.to_be_bytes()[..], &buffer].concat())
     };
-    pipeline(CHUNK, || source.next(CHUNK), compress, |chunk| sink(&chunk))
+    pipeline(Bytes::len, || source.next(CHUNK), compress, |chunk| sink(&chunk))
 }
 
 fn options(level: u8, itemsize: u64) -> CompressOptions {

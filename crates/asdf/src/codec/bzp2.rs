@@ -83,7 +83,7 @@ pub(super) fn encode(
         Ok(Some(piece).filter(|piece| !piece.is_empty()))
     };
     let compress = |piece: Vec<u8>| compress(&piece, level);
-    pipeline(100_000 * usize::from(level), read, compress, |block| {
+    pipeline(Vec::len, read, compress, |block| {
         let (end, crc) = find_end(&block).ok_or_else(|| {
             encoder_error("bzip2", "the compressor returned a stream without a valid end marker")
         })?;

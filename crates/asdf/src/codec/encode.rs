@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 /// Size in bytes of the pieces in which uncompressed data is read.
 const PIECE: usize = 1 << 20;
 
-/// Approximate maximum size in bytes of a batch of data. While a batch is compressed, the next batch is
+/// Number of bytes after which no more pieces are added to a batch of data. While a batch is compressed, the next batch is
 /// read, and the results of the previous batch are written.
 const BATCH: usize = 12 << 20;
 
@@ -173,19 +173,20 @@ impl<F: Fn(Failure) -> Error + Send> Source for DecodedSource<'_, '_, F> {
     }
 }
 
-/// Compresses pieces of about `size` bytes, several at a time in parallel, and passes the results
-/// to `pass` in the original order. While pieces are compressed, the next pieces are read.
+/// Compresses pieces, several at a time in parallel, and passes the results to `pass` in the original order.
+/// While pieces are compressed, the next pieces are read. `len_of` returns the length of a piece in bytes.
 pub(super) fn pipeline<T: Send, R: Send>(
-    size: usize,
+    len_of: impl Fn(&T) -> usize,
     mut read: impl FnMut() -> Result<Option<T>>,
     compress: impl Fn(T) -> Result<R> + Sync + Send,
     mut pass: impl FnMut(R) -> Result<()>,
 ) -> Result<()> {
-    let count = (4 * threads()).clamp(1, (BATCH / size).max(1));
+    let count = 4 * threads();
     let mut read_batch = || -> Result<Vec<T>> {
-        let mut pieces = Vec::new();
-        while pieces.len() < count {
+        let (mut pieces, mut len) = (Vec::new(), 0);
+        while pieces.len() < count && len < BATCH {
             let Some(piece) = read()? else { break };
+            len += len_of(&piece);
             pieces.push(piece);
         }
         Ok(pieces)

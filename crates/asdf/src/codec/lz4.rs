@@ -84,7 +84,7 @@ const CHUNK: usize = 4 << 20;
 
 pub(super) fn encode(source: &mut dyn Source, _: Parameters, sink: &mut Sink<'_>) -> Result<()> {
     let compress = |chunk: Bytes| compress(&chunk);
-    pipeline(CHUNK, || source.next(CHUNK), compress, |chunk| sink(&chunk))
+    pipeline(Bytes::len, || source.next(CHUNK), compress, |chunk| sink(&chunk))
 }
 
 fn compress(data: &[u8]) -> Result<Vec<u8>> {

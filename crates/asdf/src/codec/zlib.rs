@@ -116,7 +116,8 @@ pub(super) fn encode(
         Ok((deflate(&piece, level)?, digest, piece.data.len()))
     };
     let mut adler = 1;
-    pipeline(PIECE, read, compress, |(out, digest, len)| {
+    let len_of = |piece: &Piece| piece.data.len();
+    pipeline(len_of, read, compress, |(out, digest, len)| {
         let digest = digest.as_bytes().try_into().map_or(1, u32::from_be_bytes);
         adler = combine(adler, digest, len as u64);
         sink(&out)

@@ -171,6 +171,46 @@ fn encoding_returns_an_error_of_the_sink_unchanged() {
     }
 }
 
+/// Zeros, with a counter of the bytes that have been read.
+#[cfg(feature = "rayon")]
+struct Zeros<'a> {
+    left: usize,
+    read: &'a std::cell::Cell<usize>,
+}
+
+#[cfg(feature = "rayon")]
+impl Source for Zeros<'_> {
+    fn left(&self) -> u64 {
+        self.left as u64
+    }
+
+    fn next(&mut self, len: usize) -> Result<Option<Bytes>> {
+        let len = len.min(self.left);
+        self.left -= len;
+        self.read.set(self.read.get() + len);
+        Ok((len > 0).then(|| vec![0; len].into()))
+    }
+}
+
+#[cfg(feature = "rayon")]
+#[test]
+fn compressing_zeros_as_bzp2_reads_at_most_two_batches_before_it_writes() {
+    // The last piece of a batch begins before 12 MiB, and a piece of zeros has 2 MiB.
+    let two_batches = 2 * (14 << 20);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(32).build().unwrap();
+    let read_first = pool.install(|| {
+        let (read, mut read_first) = (std::cell::Cell::new(0), None);
+        let mut source = Zeros { left: 48 << 20, read: &read };
+        encode(&mut source, Compression::Bzip2(1), 1, &mut |_| {
+            read_first.get_or_insert(read.get());
+            Ok(())
+        })
+        .unwrap();
+        read_first.unwrap()
+    });
+    assert!(read_first <= two_batches, "{read_first}");
+}
+
 /// A source that fails when a read extends past the given length.
 struct Failing<'a>(&'a [u8], u64);
 
