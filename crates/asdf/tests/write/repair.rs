@@ -96,6 +96,28 @@ fn repairing_an_intact_file_does_not_change_it() {
 }
 
 #[test]
+fn all_blocks_are_recovered_from_a_file_whose_uris_cannot_be_rewritten() {
+    let mut bytes = plain();
+    replace(&mut bytes, b"\na: ", b"\n? [1, 2]\n: a key that is a collection\na: ");
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("to");
+    std::fs::create_dir(&to).unwrap();
+    let options = RecoverOptions::new().relocate(folder.path(), to);
+    let mut out = Cursor::new(Vec::new());
+    let report = recover(Arc::new(bytes), &mut out, &options).unwrap();
+    assert_eq!(report.kept, 3);
+    let file = Asdf::from_bytes(out.into_inner()).unwrap();
+    for (seed, name) in (1..).zip(["/a", "/b", "/c"]) {
+        assert_eq!(read(&file, name).unwrap(), elements(seed), "{name}");
+    }
+    let [loss] = &report.lost[..] else { panic!("{:?}", report.lost) };
+    let message = loss.reason.to_string();
+    let expected = "the URIs of external files are unchanged: line ";
+    assert!(message.starts_with(expected), "{message}");
+    assert!(message.ends_with("a sequence cannot be a key"), "{message}");
+}
+
+#[test]
 fn repairing_a_missing_or_wrong_index_rewrites_it() {
     let good = plain();
     let at = index_of(&good);

@@ -84,7 +84,7 @@ impl RecoverOptions {
 
     /// Sets the folders for rewriting the relative URIs of external files: `from` contains the damaged file,
     /// and `to` will contain the new one; see [`Tree::relocate`](crate::Tree::relocate). A tree that cannot be
-    /// parsed is left unchanged.
+    /// parsed is left unchanged. So is a tree whose URIs cannot be rewritten, which is reported as a loss.
     #[must_use]
     pub fn relocate(mut self, from: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
         self.folders = Some((from.into(), to.into()));
@@ -150,9 +150,8 @@ impl RecoverReport {
 ///
 /// Fails with [`ErrorKind::Layout`] if the damaged file has no readable header line, with [`ErrorKind::Limit`]
 /// if it exceeds the [limits](RecoverOptions::limits), and with [`ErrorKind::Io`] if the source cannot be read,
-/// the sink cannot be written, or a folder of [`relocate`](RecoverOptions::relocate) does not exist. Fails with
-/// [`ErrorKind::Unwritable`] or [`ErrorKind::Yaml`] if the tree can be parsed, but its URIs cannot be rewritten.
-/// All other damage is listed in the report.
+/// the sink cannot be written, or a folder of [`relocate`](RecoverOptions::relocate) does not exist. All other
+/// damage is listed in the report.
 pub fn recover<W: Write + Seek>(
     source: Arc<dyn ReadAt>,
     sink: W,
@@ -172,7 +171,11 @@ pub fn recover<W: Write + Seek>(
     let numbered = numbers::number_blocks(&file, &text.arrays, &options.limits)?;
     let mut plan = FilePlan::new(BlockOptions { align: 1, checksum: true });
     plan.bytes(match &options.folders {
-        Some((from, to)) => text::relocated(text.bytes, from, to, &options.limits)?,
+        Some((from, to)) => {
+            let (bytes, lost) = text::relocated(&file, text.bytes, from, to)?;
+            report.lost.extend(lost);
+            bytes
+        }
         None => text.bytes,
     });
     let content_end = text::content_end(&file);

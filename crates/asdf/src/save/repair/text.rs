@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
+use binio::ReadAt as _;
 use binio::array::{Order, Strided};
-use binio::{Limits, ReadAt as _};
 use memchr::memmem;
 
 use super::Loss;
@@ -72,23 +72,33 @@ pub(super) fn recover(file: &Asdf) -> Result<Text> {
 }
 
 /// Returns the header and tree with the URIs of external files rewritten. Returns them unchanged if the tree
-/// cannot be parsed or no URI has to be rewritten.
+/// cannot be parsed, if no URI has to be rewritten, or if rewriting fails. Only in the last case, also returns a
+/// loss.
 pub(super) fn relocated(
+    file: &Asdf,
     bytes: Vec<u8>,
     from: &Path,
     to: &Path,
-    limits: &Limits,
-) -> Result<Vec<u8>> {
+) -> Result<(Vec<u8>, Option<Loss>)> {
     let start = memmem::find(&bytes, b"%YAML");
     let Some((head, tree)) = start.and_then(|start| bytes.split_at_checked(start)) else {
-        return Ok(bytes);
+        return Ok((bytes, None));
     };
-    let options = ParseOptions::default().limits(*limits);
+    let options =
+        ParseOptions::default().start(0, file.layout().tree_line).limits(file.options().limits);
     let tree = String::from_utf8(tree.to_vec()).ok();
     let tree = tree.and_then(|tree| TreeText::parse_with(tree, &options).ok());
-    let Some(tree) = tree else { return Ok(bytes) };
-    let relocated = tree.relocated(from, to)?;
-    Ok(relocated.map(|tree| [head, tree.text().as_bytes()].concat()).unwrap_or(bytes))
+    let Some(tree) = tree else { return Ok((bytes, None)) };
+    match tree.relocated(from, to) {
+        Ok(None) => Ok((bytes, None)),
+        Ok(Some(tree)) => Ok(([head, tree.text().as_bytes()].concat(), None)),
+        Err(error) if matches!(error.kind(), ErrorKind::Io(_)) => Err(error),
+        Err(error) => {
+            let message = format!("the URIs of external files are unchanged: {}", error.kind());
+            let loss = lost(file, 0, &Error::unwritable(message));
+            Ok((bytes, Some(loss)))
+        }
+    }
 }
 
 /// Returns the first line and the comments of the head.
