@@ -19,11 +19,13 @@ use crate::tree::open_external;
 use crate::value::edit::TreeText;
 use crate::value::emit::{ArrayNode, Arrays, LITERALS, emit};
 use crate::value::walk::Visit;
-use crate::value::{Array, ArrayStorage, Mapping, Mask, Tree, Value};
-use crate::yaml::{Integer, YamlNode};
+use crate::value::{Array, ArrayStorage, Mapping, Mask, Tree, Value, kind_and_name};
+use crate::yaml::{Integer, NodeKind, YamlNode};
 
-/// The version of the standard that introduced `float16` and restricted the types of keys.
+/// The version of the standard that introduced `float16`.
 const FLOAT16: Version = Version::new(1, 6, 0);
+/// The version of the standard that restricted the types of keys.
+const RESTRICTED_KEYS: Version = Version::new(1, 6, 0);
 
 /// A tree and its blocks. Each array in the tree is either inline or has a block number.
 pub(crate) struct NumberedTree<'a> {
@@ -57,6 +59,7 @@ impl<'a> NumberedTree<'a> {
         options: &WriteOptions,
         streamed: bool,
     ) -> Result<Self> {
+        let original = tree;
         let mut tree = tree.clone();
         if *tree.root() == Value::Null {
             *tree.root_mut() = Mapping::new().into();
@@ -79,9 +82,15 @@ impl<'a> NumberedTree<'a> {
                 numbered.blocks.push(copied(origin.file.blocks().get(*old)?, options)?);
             }
         }
-        let external = Vec::new();
-        let mut places =
-            Places { numbered: &mut numbered, origin, sources, options, external, streamed };
+        let mut places = Places {
+            numbered: &mut numbered,
+            original,
+            origin,
+            sources,
+            external: Vec::new(),
+            options,
+            streamed,
+        };
         places.prepare(&mut tree)?;
         numbered.tree = tree;
         Ok(numbered)
@@ -116,9 +125,15 @@ impl<'a> NumberedTree<'a> {
         let sources = (0..count).map(|number| (number, number)).collect();
         let mut numbered = Self::empty(options)?;
         let origin = Some(Origin { file, implode: false });
-        let external = Vec::new();
-        let mut places =
-            Places { numbered: &mut numbered, origin, sources, options, external, streamed: false };
+        let mut places = Places {
+            numbered: &mut numbered,
+            original: part,
+            origin,
+            sources,
+            external: Vec::new(),
+            options,
+            streamed: false,
+        };
         places.prepare(&mut tree)?;
         numbered.tree = tree;
         let numbers = reused.into_iter().chain(next..);
@@ -290,6 +305,8 @@ fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<us
 /// Prepares the values of a tree and collects the blocks that they need.
 struct Places<'p, 'a> {
     numbered: &'p mut NumberedTree<'a>,
+    /// The original tree, for resolving the handles of shared nodes.
+    original: &'p Tree,
     origin: Option<Origin<'a>>,
     /// The new number of each block, by its number in the original file.
     sources: HashMap<usize, usize>,
@@ -339,9 +356,8 @@ impl Places<'_, '_> {
             *value = big_integer(&integer, standard)?;
         }
         if let Value::Mapping(mapping) = value.untagged() {
-            if standard >= FLOAT16 {
-                mapping.iter().try_for_each(|(key, _)| check_key(key))?;
-            }
+            let mut keys = mapping.iter().map(|(key, _)| self.original.resolve(key));
+            keys.try_for_each(|key| check_key(key, standard))?;
         }
         let number = value.source().map(|source| self.source(source)).transpose()?.flatten();
         if let Some(source) = source_of(value) {
@@ -472,15 +488,19 @@ fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
     Ok(Value::from(Mapping::from_iter(entries)).tagged(core_tag("integer", standard)?))
 }
 
-/// Fails if a key is a scalar of a type that version 1.6.0 of the standard does not allow: anything but strings,
-/// integers and booleans.
-fn check_key(key: &Value) -> Result<()> {
-    match key.untagged() {
-        Value::Null | Value::Float(_) | Value::Date(_) | Value::DateTime(_) | Value::Binary(_) => {
-            let message = "version 1.6.0 of the standard requires keys to be strings, integers or \
-                           booleans";
-            Err(Error::unwritable(message))
-        }
-        _ => Ok(()),
+/// Fails if a key is a collection, which no reader accepts. From version 1.6.0 of the standard on, also fails if
+/// it is neither a string nor an integer nor a boolean.
+fn check_key(key: &Value, standard: Version) -> Result<()> {
+    if key.is_collection() {
+        return Err(Error::unwritable("a key is a collection, but keys must be scalars"));
     }
+    let is_merge = matches!(key, Value::ScalarText(written) if written.is_merge_key());
+    if standard < RESTRICTED_KEYS || is_merge {
+        return Ok(());
+    }
+    if let Some((NodeKind::String | NodeKind::Int | NodeKind::Bool, _)) = kind_and_name(key) {
+        return Ok(());
+    }
+    let message = "version 1.6.0 of the standard requires keys to be strings, integers or booleans";
+    Err(Error::unwritable(message))
 }

@@ -34,7 +34,7 @@ pub struct Sequence {
 }
 
 /// A list of key-value pairs in order. Except for merge keys, keys are unique. They should be scalars, because
-/// [`Tree::from_node`](crate::Tree::from_node) rejects a key that is a collection.
+/// [`Tree::from_node`](crate::Tree::from_node) and [`Writer`](crate::Writer) reject a key that is a collection.
 ///
 /// ```
 /// use asdf::Value;

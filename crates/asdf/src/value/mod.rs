@@ -39,6 +39,6 @@ pub use scalar::ScalarText;
 pub use serialize::{from_value, to_value};
 pub use tree::SharedId;
 
-pub(crate) use collection::Form;
+pub(crate) use collection::{Form, kind_and_name};
 pub(crate) use model::Value;
 pub(crate) use tree::Tree;

@@ -1,10 +1,12 @@
 //! Writing trees as text.
 
-use asdf::Tree;
-use asdf::Value;
+use std::io::Cursor;
+
 use asdf::ndarray::Complex;
-use asdf::value::{Mapping, ScalarText, Sequence};
+use asdf::tag::Version;
+use asdf::value::{Array, Mapping, ScalarText, Sequence};
 use asdf::yaml::{Date, DateTime, Document, Integer, ParseOptions};
+use asdf::{Tree, Value, WriteOptions, Writer};
 
 use crate::yaml;
 
@@ -175,6 +177,48 @@ fn long_and_multi_line_keys_are_read_back_unchanged() {
         let root: Mapping = [(key.as_str(), 1)].into_iter().collect();
         let nested: Value = vec![Value::from(root.clone()), root.into()].into();
         assert_eq!(again(&nested), nested, "{key}");
+    }
+}
+
+/// Writes a file with the tree for version 1.`minor`.0 of the standard. Returns the error, if any.
+fn error_of(tree: Tree, minor: u32) -> Option<String> {
+    let options = WriteOptions::new().standard(Version::new(1, minor, 0));
+    let result = Writer::new(tree).options(options).write_to(&mut Cursor::new(Vec::new()));
+    result.err().map(|error| error.to_string())
+}
+
+#[test]
+fn a_collection_as_a_key_is_rejected_in_every_version_of_the_standard() {
+    let array = Array::from_slice(&[1_u8], &[1]).unwrap();
+    for key in [Value::from(vec![1, 2]), Mapping::new().into(), array.into()] {
+        let mut tree = Tree::default();
+        let shared = tree.share(key.clone());
+        for key in [key, shared.into()] {
+            tree.set("/m", Mapping::from_iter([(key, 1)])).unwrap();
+            for minor in 0..=6 {
+                assert_eq!(
+                    error_of(tree.clone(), minor).unwrap(),
+                    "/m: a key is a collection, but keys must be scalars"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn version_1_6_0_of_the_standard_allows_only_strings_integers_and_booleans_as_keys() {
+    for key in ["a", "7", "0x7", "yes", "'~'", "!!str 1.5"] {
+        let tree = Tree::parse(&format!("m: {{{key}: 1}}")).unwrap();
+        assert_eq!(error_of(tree, 6), None, "{key}");
+    }
+    for key in ["~", "null", "1.5", "1.50", "2001-01-01", "!!float 1", "!!binary aGk="] {
+        for text in [format!("m: {{{key}: 1}}"), format!("m: {{k: &x {key}, *x : 1}}")] {
+            let tree = Tree::parse(&text).unwrap();
+            let expected = "/m: version 1.6.0 of the standard requires keys to be strings, integers \
+                            or booleans";
+            assert_eq!(error_of(tree.clone(), 6).as_deref(), Some(expected), "{text}");
+            assert_eq!(error_of(tree, 5), None, "{text}");
+        }
     }
 }
 
