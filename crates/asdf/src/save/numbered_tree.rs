@@ -1,7 +1,7 @@
 //! Preparing a tree for writing: adding the tags and the history that the standard requires, and assigning a
 //! block number to each array.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -360,10 +360,10 @@ impl Places<'_, '_> {
             keys.try_for_each(|key| check_key(key, standard))?;
         }
         let number = value.source().map(|source| self.source(source)).transpose()?.flatten();
-        if let Some(source) = source_of(value) {
-            if let Some(number) = number {
-                *source = Value::from(number as u64);
-            }
+        if let Some((source, number)) = source_of(value).zip(number) {
+            *source = Value::from(number as u64);
+        }
+        if value.is_ndarray() {
             self.check_datatype(value)?;
         }
         match value.untagged() {
@@ -372,12 +372,30 @@ impl Places<'_, '_> {
         }
     }
 
-    /// Fails if an existing array has the datatype `float16`, but the chosen version of the
-    /// standard does not define it.
-    fn check_datatype(&self, value: &Value) -> Result<()> {
-        let datatype = value.as_mapping().and_then(|mapping| mapping.get("datatype"));
-        if datatype.and_then(Value::as_str) == Some("float16") && self.options.standard < FLOAT16 {
-            return Err(no_float16(self.options.standard));
+    /// Fails if an existing array, or a field of its records, has the datatype `float16`, but the
+    /// chosen version of the standard does not define it.
+    fn check_datatype(&self, array: &Value) -> Result<()> {
+        if self.options.standard >= FLOAT16 {
+            return Ok(());
+        }
+        let datatype = array.as_mapping().and_then(|mapping| mapping.get("datatype"));
+        let mut rest: Vec<&Value> = datatype.into_iter().collect();
+        let mut seen = HashSet::new();
+        while let Some(datatype) = rest.pop() {
+            if let Value::Shared(handle) = datatype {
+                // Visit each shared node only once, because shared nodes can contain each other.
+                if !seen.insert(*handle) {
+                    continue;
+                }
+            }
+            match self.original.resolve(datatype).untagged() {
+                Value::Sequence(fields) => rest.extend(fields.items()),
+                Value::Mapping(field) => rest.extend(field.get("datatype")),
+                name if name.as_str() == Some("float16") => {
+                    return Err(no_float16(self.options.standard));
+                }
+                _ => {}
+            }
         }
         Ok(())
     }

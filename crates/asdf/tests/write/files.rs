@@ -2,9 +2,11 @@
 //! failure.
 
 use std::fs;
+use std::io::Cursor;
 
 use asdf::Value;
 use asdf::ndarray::Datatype;
+use asdf::tag::Version;
 use asdf::value::Array;
 use asdf::{Asdf, Compression, ErrorKind, OpenOptions, Tree, WriteOptions, Writer};
 use binio::write::fault::{Fault, FaultyWriter};
@@ -64,6 +66,39 @@ fn copying_with_another_compression_recompresses_all_blocks() {
     let copied = copy(&file, 0, WriteOptions::new().compression(Compression::Lz4));
     assert_eq!(codes(&copied), ["lz4", "lz4", "lz4"]);
     assert_eq!(numbers(&copied, "large"), numbers(&file, "large"));
+}
+
+#[test]
+fn copying_an_array_with_float16_values_to_a_standard_without_float16_is_an_error() {
+    let field = "{name: a, datatype: float16}";
+    for datatype in [
+        "float16".to_owned(),
+        format!("[{field}]"),
+        "[int8, float16]".to_owned(),
+        format!("[{{name: r, datatype: [int8, {field}]}}]"),
+        format!("&d [{field}, {{name: b, datatype: *d}}]"),
+    ] {
+        for storage in ["source: 0, byteorder: little, shape: [0]", "data: [], shape: [0]"] {
+            let node = format!("!core/ndarray-1.1.0 {{datatype: {datatype}, {storage}}}");
+            let (tree, file) = (Tree::parse(&format!("x: {node}")).unwrap(), open(original()));
+            let options = WriteOptions::new().standard(Version::new(1, 5, 0));
+            let writer = Writer::new(tree).blocks_of(&file).options(options);
+            let error = writer.write_to(&mut Cursor::new(Vec::new())).unwrap_err().to_string();
+            let expected =
+                "/x: version 1.5.0 of the standard has no datatype float16: choose 1.6.0";
+            assert_eq!(error, expected, "{node}");
+        }
+    }
+}
+
+#[test]
+fn a_record_with_a_field_named_float16_is_copied_to_an_older_standard() {
+    let node = "!core/ndarray-1.1.0 {source: 0, byteorder: little, shape: [3], \
+                datatype: [{name: float16, datatype: int64}]}";
+    let (tree, file) = (Tree::parse(&format!("x: {node}")).unwrap(), open(original()));
+    let options = WriteOptions::new().standard(Version::new(1, 5, 0));
+    let writer = Writer::new(tree).blocks_of(&file).options(options);
+    assert!(writer.write_to(&mut Cursor::new(Vec::new())).is_ok());
 }
 
 #[test]
