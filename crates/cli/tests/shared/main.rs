@@ -9,6 +9,7 @@ mod html;
 mod pictures;
 #[path = "../program/mod.rs"]
 mod program;
+mod quiet;
 mod reports;
 mod statuses;
 mod streams;

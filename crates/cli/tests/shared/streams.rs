@@ -58,28 +58,61 @@ fn output_is_written_to_devices_and_pipes() {
     assert_eq!(output.stdout.first(), Some(&b'{'));
 }
 
+/// Commands that write a file, in which `%` stands for the name of the file.
+const WRITING: &[&str] = &[
+    "info good.asdf --html %",
+    "get good.asdf /image/data -o %",
+    "get good.asdf /image/data --png %",
+    "asdf convert good.asdf -o %",
+    "asdf get good.asdf /image/data -o %",
+    "asdf implode good.asdf -o %",
+    "asdf import good.asdf /new good.npy -o %",
+    "asdf mv good.asdf /meta/exposure_time time -o %",
+    "asdf new % --array /x=good.npy",
+    "asdf repair good.asdf -o %",
+    "asdf rm good.asdf /meta/exposure_time -o %",
+    "asdf set good.asdf /meta/exposure_time 1 -o %",
+    "asdf to-yaml good.asdf -o %",
+    "bloscpack convert good.blp -o %",
+    "bloscpack get npy.blp -o %",
+    "bloscpack recover bad.blp -o %",
+    "bloscpack unpack good.blp -o %",
+    "dudley codegen good.dud --lang c -o %",
+    "dudley extract-layout good.native -o %",
+    "dudley get good.native /x -o %",
+    "dudley import good.npy -o %",
+    "dudley index good.dud -o %",
+    "dudley new % --layout good.dud",
+    "flux convert good.json -o %",
+    "flux create good.dud -o %",
+    "flux externalize good.json --store store -o %",
+    "flux lint good.json --fix -o %",
+    "flux pack good.json -o %",
+];
+
 #[test]
 fn if_data_is_written_to_standard_output_nothing_else_is() {
     let folder = files();
-    for command in [
-        "dudley import good.npy",
-        "dudley codegen good.dud --lang c",
-        "dudley extract-layout good.native",
-        "bloscpack recover bad.blp",
-        "bloscpack recover bad.blp --json",
-        "bloscpack convert good.blp",
-        "bloscpack convert good.blp --json",
-    ] {
-        let to = |target| {
-            folder.run(&[&command.split(' ').collect::<Vec<_>>()[..], &["-o", target]].concat())
-        };
-        let (file, stream) = (to("out"), to("-"));
-        assert_eq!(status(&stream), status(&file), "{command}: {}", stderr(&stream));
-        assert!(stream.stdout == folder.read("out"), "{command}");
-        folder.remove("out");
-        // Losses are still reported, but on standard error.
-        let is_reported = stderr(&stream).contains("bad.blp: lost chunk 2, ");
-        assert_eq!(is_reported, command.contains("recover"), "{command}: {}", stderr(&stream));
+    folder.done(&["bloscpack", "pack", "-q", "good.npy", "-o", "npy.blp"]);
+    for command in WRITING {
+        for options in [&[][..], &["--json"]] {
+            let to = |target: &str| {
+                let command = command.replace('%', target);
+                folder.run(&command.split(' ').chain(options.iter().copied()).collect::<Vec<_>>())
+            };
+            let (file, stream) = (to("out"), to("-"));
+            let said = stderr(&stream);
+            assert_eq!(status(&stream), status(&file), "{command}: {said}");
+            if said.contains("scibin: --json: ") {
+                assert!(stream.stdout.is_empty(), "{command}");
+                continue;
+            }
+            assert!(stream.stdout == folder.read("out"), "{command} {options:?}");
+            folder.remove("out");
+            // Losses are still reported, but on standard error.
+            let is_reported = said.contains("bad.blp: lost chunk 2, ");
+            assert_eq!(is_reported, command.contains("bad.blp"), "{command}: {said}");
+        }
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Fail
             writeln!(out, "{}: {}", input.display(), one_line(&loss_text(loss)))?;
         }
         let (kept, len) = (count(report.kept, "chunk"), size(report.plain_len));
-        writeln!(out, "{}: {kept} kept, {len}", target.display())?;
+        output.result(&format_args!("{}: {kept} kept, {len}", target.display()))?;
         remark(input, &report.diagnostics, output);
     }
     Ok(if report.lost.is_empty() { Verdict::Fine } else { Verdict::Found })
