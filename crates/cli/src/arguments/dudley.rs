@@ -243,12 +243,16 @@ pub(crate) struct Dump {
     pub(crate) data: PathBuf,
     #[command(flatten)]
     pub(crate) described: Described,
+    /// Print all elements of large arrays, not just the first and last ones
+    #[arg(long)]
+    pub(crate) full: bool,
 }
 
 impl Dump {
     /// Returns the arguments for a file with an appended layout.
-    pub(crate) fn of(data: &std::path::Path) -> Self {
-        Self { data: data.to_owned(), described: Described::default() }
+    pub(crate) fn of(request: &GetRequest) -> Self {
+        let (data, full) = (request.file.clone(), request.array.full);
+        Self { data, described: Described::default(), full }
     }
 }
 

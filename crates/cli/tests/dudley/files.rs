@@ -188,6 +188,21 @@ fn dump_prints_one_line_of_json_per_row() {
 }
 
 #[test]
+fn all_items_are_printed_with_all_elements_if_full_is_given() {
+    let folder = Folder::new();
+    folder.write("a.dud", "x = u1[2000]  n = u1");
+    folder.done(&["dudley", "new", "a.bd", "--layout", "a.dud"]);
+    let elements = |command: &str| {
+        let printed = stdout(&folder.done(&command.split(' ').collect::<Vec<_>>()));
+        printed.lines().nth(1).unwrap().split_whitespace().filter(|word| *word == "0").count()
+    };
+    assert_eq!(elements("get a.bd"), 6);
+    assert_eq!(elements("get a.bd --full"), 2000);
+    assert_eq!(elements("dudley dump a.bd"), 6);
+    assert_eq!(elements("dudley dump a.bd --full"), 2000);
+}
+
+#[test]
 fn dump_prints_readable_rows_before_the_errors() {
     let folder = Folder::new();
     folder.write("a.dud", "a = u1  b = u1[9]  c = u1 @1  N : u1 @100  d = u1[N]");

@@ -135,7 +135,7 @@ pub(crate) fn get(
                            single item";
             return Err(Failure::other(name(&request.file), message));
         }
-        return dump(&Dump::of(&request.file), output);
+        return dump(&Dump::of(request), output);
     };
     get_from(request, &instance.path(pointer), &Described::default(), output)
 }
@@ -246,7 +246,7 @@ fn print_value(file: &File, path: &str, of_file: &Path) -> Result<Verdict, Failu
 pub(super) fn dump(command: &Dump, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
     let options = options(&command.described, output)?;
-    let mut dumped = Dumped::new(output.json);
+    let mut dumped = Dumped::new(output.json, command.full);
     let stopped = if is_in_order(path, &command.described, &options) {
         let mut failed = None;
         let read = options.read_in_order(io::stdin(), None, |file, row| {
@@ -269,18 +269,25 @@ pub(super) fn dump(command: &Dump, output: Output) -> Result<Verdict, Failure> {
 struct Dumped {
     out: Sink<Box<dyn Write>>,
     json: bool,
+    /// Whether to print all elements of large arrays.
+    full: bool,
     errors: Vec<dudley::Error>,
     /// The total number of errors. `errors` contains only the first ones.
     count: usize,
 }
 
 impl Dumped {
-    fn new(json: bool) -> Self {
-        Self { out: Sink::new(Box::new(text_out())), json, errors: Vec::new(), count: 0 }
+    fn new(json: bool, full: bool) -> Self {
+        Self { out: Sink::new(Box::new(text_out())), json, full, errors: Vec::new(), count: 0 }
     }
 
     fn row(&mut self, file: &File, row: Row) -> Result<(), Failure> {
-        if let Err(error) = dump_row(file, row, &mut self.out, self.json) {
+        let dumped = if self.json {
+            dump_json(file, row, &mut self.out)
+        } else {
+            dump_text(file, row, self.full, &mut self.out)
+        };
+        if let Err(error) = dumped {
             if let Some(failed) = self.out.failed() {
                 return Err(failed.into());
             }
@@ -318,49 +325,62 @@ impl Dumped {
     }
 }
 
-fn dump_row(file: &File, row: Row, out: &mut dyn Write, json: bool) -> Result<(), dudley::Error> {
-    let output = |error: io::Error| dudley::Error::from(binio::Error::from(error));
-    let entry = file.table().entry(row);
-    let (path, dtype, shape) = (entry.path(), entry.dtype(), entry.shape());
-    // Read the array first, so that nothing is written for a row that cannot be read.
-    let array = match file.array_of(row) {
-        Ok(array) => Some(array),
-        Err(error) if !entry.is_indeterminate() => return Err(error),
-        Err(_) => {
-            file.write_row_json(row, &mut io::sink())?;
-            None
-        }
-    };
-    if json {
-        let shape = Value::from(&shape[..]);
-        let head = json!({"path": path, "dtype": dtype, "shape": shape}).to_string();
-        let head = head.strip_suffix('}').unwrap_or_default();
-        write_text(out, &format!("{head},\"value\":")).map_err(output)?;
-        match array {
-            Some(array) => array.write_elements(out, PrintStyle::Json, None)?,
-            None => file.write_row_json(row, out)?,
-        }
-        return out.write_all(b"}\n").map_err(output);
+/// Returns the array of a row, or `None` if its instances differ in size. Fails if the row cannot be
+/// read, so that nothing is printed for it.
+fn readable(file: &File, row: Row) -> Result<Option<Array>, dudley::Error> {
+    match file.array_of(row) {
+        Ok(array) => Ok(Some(array)),
+        Err(error) if !file.table().entry(row).is_indeterminate() => Err(error),
+        Err(_) => file.write_row_json(row, &mut io::sink()).map(|()| None),
     }
-    let dims: Vec<String> = shape.iter().map(ToString::to_string).collect();
+}
+
+fn of_output(error: io::Error) -> dudley::Error {
+    binio::Error::from(error).into()
+}
+
+fn dump_json(file: &File, row: Row, out: &mut dyn Write) -> Result<(), dudley::Error> {
+    let entry = file.table().entry(row);
+    let array = readable(file, row)?;
+    let shape = Value::from(&entry.shape()[..]);
+    let head = json!({"path": entry.path(), "dtype": entry.dtype(), "shape": shape}).to_string();
+    let head = head.strip_suffix('}').unwrap_or_default();
+    write_text(out, &format!("{head},\"value\":")).map_err(of_output)?;
+    match array {
+        Some(array) => array.write_elements(out, PrintStyle::Json, None)?,
+        None => file.write_row_json(row, out)?,
+    }
+    out.write_all(b"}\n").map_err(of_output)
+}
+
+fn dump_text(file: &File, row: Row, full: bool, out: &mut dyn Write) -> Result<(), dudley::Error> {
+    let entry = file.table().entry(row);
+    let array = readable(file, row)?;
+    let dims: Vec<String> = entry.shape().iter().map(ToString::to_string).collect();
     let dims = if dims.is_empty() { String::new() } else { format!("[{}]", dims.join(", ")) };
-    write!(out, "{} = {}{dims}", one_line(&path), one_line(&dtype)).map_err(output)?;
+    let (path, dtype) = (one_line(&entry.path()), one_line(&entry.dtype()));
+    write!(out, "{path} = {dtype}{dims}").map_err(of_output)?;
     match array {
         Some(array) if array.shape().len() > 1 || array.len() > 10 => {
-            out.write_all(b"\n").map_err(output)?;
-            array.write_summary(&mut Indented { out, at_start: true }, None)?;
+            out.write_all(b"\n").map_err(of_output)?;
+            let mut out = Indented { out, at_start: true };
+            if full {
+                array.write_elements(&mut out, PrintStyle::Text, None)?;
+            } else {
+                array.write_summary(&mut out, None)?;
+            }
         }
         Some(array) => {
-            out.write_all(b"  ").map_err(output)?;
+            out.write_all(b"  ").map_err(of_output)?;
             array.write_summary(out, None)?;
             if array.is_empty() {
-                out.write_all(b"\n").map_err(output)?;
+                out.write_all(b"\n").map_err(of_output)?;
             }
         }
         None => {
-            out.write_all(b"  ").map_err(output)?;
+            out.write_all(b"  ").map_err(of_output)?;
             file.write_row_json(row, out)?;
-            out.write_all(b"\n").map_err(output)?;
+            out.write_all(b"\n").map_err(of_output)?;
         }
     }
     Ok(())
