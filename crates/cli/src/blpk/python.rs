@@ -60,13 +60,22 @@ fn text_repr(text: &str) -> String {
             '\r' => write!(out, "\\r"),
             '\t' => write!(out, "\\t"),
             c if c == quote => write!(out, "\\{c}"),
-            c if c.is_control() && code < 0x100 => write!(out, "\\x{code:02x}"),
-            c if c.is_control() || c.is_whitespace() && c != ' ' => write!(out, "\\u{code:04x}"),
-            c => write!(out, "{c}"),
+            c if is_printable(c) => write!(out, "{c}"),
+            _ if code < 0x100 => write!(out, "\\x{code:02x}"),
+            _ if code < 0x10000 => write!(out, "\\u{code:04x}"),
+            _ => write!(out, "\\U{code:08x}"),
         };
     }
     out.push(quote);
     out
+}
+
+/// Returns `true` if a character is printable according to Python: it is a space, or it is assigned
+/// and neither a separator, a control or format character, nor for private use.
+fn is_printable(c: char) -> bool {
+    // Rust's `Debug` format does not escape the same characters, except for quotes, backslashes, and
+    // combining characters that no other character precedes.
+    matches!(c, ' '..='~') || String::from_iter(['a', c]).escape_debug().nth(2).is_none()
 }
 
 /// Formats bytes like Python's `repr`.
@@ -130,7 +139,7 @@ impl Printer<'_> {
                 }
                 self.out.push('}');
             }
-            Value::String(text) => self.text(text, indent, allowance, level),
+            Value::String(text) if !text.is_empty() => self.text(text, indent, allowance, level),
             _ => self.out.push_str(&one_line),
         }
     }
@@ -158,7 +167,7 @@ impl Printer<'_> {
         let width = self.width.saturating_sub(indent);
         let fits = |piece: &str, room: usize| text_repr(piece).chars().count() <= room;
         let mut pieces = Vec::new();
-        let mut lines = text.split_inclusive('\n').peekable();
+        let mut lines = lines(text).into_iter().peekable();
         while let Some(line) = lines.next() {
             let is_last = lines.peek().is_none();
             let last_room = width.saturating_sub(if is_last { allowance } else { 0 });
@@ -192,14 +201,33 @@ impl Printer<'_> {
     }
 }
 
+/// Returns the lines of a text, each with its line end, like Python's `splitlines`.
+fn lines(text: &str) -> Vec<&str> {
+    const ENDS: [char; 10] =
+        ['\n', '\r', '\x0b', '\x0c', '\x1c', '\x1d', '\x1e', '\u{85}', '\u{2028}', '\u{2029}'];
+    let mut lines = Vec::new();
+    let mut start = 0;
+    for (at, end) in text.match_indices(ENDS) {
+        if !text[at..].starts_with("\r\n") {
+            let next = at + end.len();
+            lines.push(&text[start..next]);
+            start = next;
+        }
+    }
+    lines.extend(Some(&text[start..]).filter(|last| !last.is_empty()));
+    lines
+}
+
 /// Returns the words of a line, each with the whitespace after it.
 fn words(line: &str) -> Vec<&str> {
+    // Unlike Rust, Python counts the separators U+001C to U+001F as whitespace.
+    let is_space = |c: char| c.is_whitespace() || ('\x1c'..='\x1f').contains(&c);
     let mut words = Vec::new();
     let mut rest = line;
     while !rest.is_empty() {
-        let space = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let space = rest.find(is_space).unwrap_or(rest.len());
         let after = &rest[space..];
-        let next = after.find(|c: char| !c.is_whitespace()).unwrap_or(after.len());
+        let next = after.find(|c| !is_space(c)).unwrap_or(after.len());
         let (word, others) = rest.split_at(space + next);
         words.push(word);
         rest = others;
@@ -233,5 +261,46 @@ mod tests {
             "('many words many words many words many words many words many words many words many '\n \
              'words many words many words ')"
         );
+    }
+
+    /// The expected text was printed by `repr` in Python 3.11.
+    #[test]
+    fn characters_that_are_not_printable_are_escaped_as_in_python() {
+        let text =
+            "a\u{a0}\u{ad}\u{200b}\u{2028}\u{3000}\u{e000}\u{feff}\u{378}\u{e0001}\x1b\x7f\u{85}";
+        assert_eq!(
+            text_repr(text),
+            r"'a\xa0\xad\u200b\u2028\u3000\ue000\ufeff\u0378\U000e0001\x1b\x7f\x85'"
+        );
+        let printable = "\u{301}e\u{301} é 😀 \"";
+        assert_eq!(text_repr(printable), format!("'{printable}'"));
+    }
+
+    /// The expected lines were printed by `pprint.pformat(value, width=90)` in Python 3.11.
+    #[test]
+    fn wide_text_is_split_at_the_line_ends_and_whitespace_of_python() {
+        let lines = "line one\x0bline two\u{2028}line three\r\nline four ".repeat(2);
+        assert_eq!(
+            pformat(&json!(lines), 90),
+            r"('line one\x0b'
+ 'line two\u2028'
+ 'line three\r\n'
+ 'line four line one\x0b'
+ 'line two\u2028'
+ 'line three\r\n'
+ 'line four ')"
+        );
+        let words = format!("{}{}", "word ".repeat(10), "x\x1fy ".repeat(12));
+        assert_eq!(
+            pformat(&json!(words), 90),
+            r"('word word word word word word word word word word x\x1fy x\x1fy x\x1fy x\x1fy x\x1fy '
+ 'x\x1fy x\x1fy x\x1fy x\x1fy x\x1fy x\x1fy x\x1fy ')"
+        );
+    }
+
+    #[test]
+    fn an_empty_text_after_a_wide_key_is_printed() {
+        let key = "k".repeat(95);
+        assert_eq!(pformat(&json!({ key.as_str(): "" }), 90), format!("{{'{key}': ''}}"));
     }
 }
