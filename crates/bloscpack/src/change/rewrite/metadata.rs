@@ -1,9 +1,10 @@
 //! Replacing the metadata without moving the chunks.
 //!
 //! The payload, padded with zeros, and the digest are synced to disk before the header of the
-//! section is written. A [journal](crate::journal) keeps the overwritten bytes. If the metadata
-//! does not fit into the section, or its digest has another length, the chunks would have to move.
-//! The whole file is then rewritten, if the options allow this.
+//! section is written. A [journal](crate::journal) keeps the overwritten bytes. If the digest has
+//! another length, the space for the payload is reduced or enlarged by the difference. If the
+//! payload does not fit into this space, the chunks would have to move. The whole file is then
+//! rewritten, if the options allow this.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -63,7 +64,7 @@ impl MetadataEdit {
 ///
 /// # Errors
 ///
-/// If the value does not fit into the section, or if its digest and the old digest differ in length, fails with
+/// If the value and its digest do not fit into the section, fails with
 /// [`NotEnoughSpace`](ErrorKind::NotEnoughSpace) before anything is written. A file that may [grow](MetadataEdit::grow)
 /// is rewritten instead, but a version 2 file then fails with [`NotInVersion`](ErrorKind::NotInVersion). Also fails
 /// with [`Limit`](ErrorKind::Limit) if the metadata text is longer than 16 MiB, with [`Locked`](ErrorKind::Locked) if
@@ -103,25 +104,26 @@ pub(crate) fn set_metadata_locked(
 }
 
 /// Returns a section with new metadata and the same length as the old section. Fails if the
-/// metadata does not fit, or if its digest is longer or shorter than the old one.
+/// metadata and its digest do not fit.
 pub(crate) fn section_in_place(
     reader: &Reader,
     metadata: &Value,
     edit: MetadataEdit,
 ) -> Result<Vec<u8>> {
     let text = to_text(metadata);
-    let (what, needed) = ("bytes of metadata", text.len() as u64);
     let Some(header) = reader.meta_header() else {
+        let (what, needed) = ("bytes of metadata", text.len() as u64);
         return Err(ErrorKind::NotEnoughSpace { what, needed, available: 0 }.into());
     };
     let checksum = edit.checksum.unwrap_or(header.checksum);
-    if checksum.len() != header.checksum.len() {
-        let (needed, available) = (checksum.len() as u64, header.checksum.len() as u64);
-        let what = "bytes of the metadata's digest";
-        return Err(ErrorKind::NotEnoughSpace { what, needed, available }.into());
-    }
-    let max_size = Some(header.max_meta_size);
-    section(&text, &MetadataOptions { checksum, max_size, ..MetadataOptions::default() })
+    let both = u64::from(header.max_meta_size) + header.checksum.len() as u64;
+    let requested = both.saturating_sub(checksum.len() as u64);
+    let max_size = u32::try_from(requested).map_err(|_| {
+        let what = "space for metadata in bytes";
+        ErrorKind::Limit { what, limit: u32::MAX.into(), requested }
+    })?;
+    let options = MetadataOptions { checksum, ..MetadataOptions::default() };
+    section(&text, &options.max_size(max_size))
 }
 
 /// Overwrites the old section in place, using a journal.

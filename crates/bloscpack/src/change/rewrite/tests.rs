@@ -209,11 +209,29 @@ fn metadata_that_fits_is_replaced_in_place() {
         new[64 + 7..end - 4].iter().all(|&byte| byte == 0),
         "no bytes of the old metadata are left"
     );
-    // The checksum can change too, because the new digest has the same length.
-    let edit = MetadataEdit::new().checksum(Checksum::Crc32);
-    set_metadata(file.path(), &json!([3]), edit).unwrap();
-    assert_eq!(file.metadata(), json!([3]));
-    assert_eq!(open(file.bytes()).meta_header().unwrap().checksum, Checksum::Crc32);
+}
+
+#[test]
+fn metadata_and_a_digest_of_another_length_are_replaced_in_place_if_both_fit() {
+    let old = with_metadata("x");
+    let file = File::with(&old);
+    // The length of the digest plus the space for the payload is always 4 + 120 bytes.
+    for (checksum, space) in [
+        (Checksum::Crc32, 120),
+        (Checksum::Sha256, 92),
+        (Checksum::Sha512, 60),
+        (Checksum::None, 124),
+        (Checksum::Md5, 108),
+    ] {
+        let edit = MetadataEdit::new().checksum(checksum);
+        set_metadata(file.path(), &json!(checksum.name()), edit).unwrap();
+        assert_eq!(file.metadata(), json!(checksum.name()));
+        let new = open(file.bytes());
+        let header = new.meta_header().unwrap();
+        assert_eq!((header.checksum, header.max_meta_size), (checksum, space));
+        assert_eq!(buffers(&new), buffers(&open(old.clone())));
+        assert_eq!(file.bytes().len(), old.len());
+    }
 }
 
 #[test]
@@ -222,8 +240,8 @@ fn metadata_that_does_not_fit_is_rejected_unless_the_file_may_grow() {
     let small = packing().metadata(&json!({"text": "x"})).metadata_options(room);
     let small = pack_to_vec(&data(2500), &small).unwrap();
     for (old, new, edit) in [
-        (small, json!("more than twenty bytes"), MetadataEdit::new()),
-        (with_metadata("x"), json!(1), MetadataEdit::new().checksum(Checksum::Sha256)),
+        (small.clone(), json!("more than twenty bytes"), MetadataEdit::new()),
+        (small, json!(1), MetadataEdit::new().checksum(Checksum::Sha256)),
         (pack_to_vec(&data(2500), &packing()).unwrap(), json!(1), MetadataEdit::new()),
     ] {
         let file = File::with(&old);
