@@ -112,14 +112,12 @@ impl Document {
 
     /// Returns the text of a node, truncated if it is long.
     pub fn text(&self, pointer: &str) -> Result<String> {
-        let mut out = Beginning(Vec::new());
+        let mut out = Beginning::default();
         let written = self.format.write_text(pointer, &mut out);
-        let is_complete = out.0.len() < MAX_TEXT;
-        if is_complete {
+        if !out.is_truncated {
             written?;
         }
-        let more = if is_complete { "" } else { "\n…" };
-        Ok(String::from_utf8_lossy(&out.0).into_owned() + more)
+        Ok(out.into_text())
     }
 
     /// Returns the tree of an ASDF file as JSON. In any other format, returns the metadata, the layout or the list of
@@ -195,14 +193,27 @@ impl Document {
     }
 }
 
-/// A writer that keeps the first [`MAX_TEXT`] bytes, and then fails.
-struct Beginning(Vec<u8>);
+/// A writer that keeps the first [`MAX_TEXT`] bytes, and fails if there are more.
+#[derive(Default)]
+struct Beginning {
+    bytes: Vec<u8>,
+    is_truncated: bool,
+}
+
+impl Beginning {
+    /// Returns the text. If it was truncated, a line with an ellipsis follows.
+    fn into_text(self) -> String {
+        let more = if self.is_truncated { "\n…" } else { "" };
+        String::from_utf8_lossy(&self.bytes).into_owned() + more
+    }
+}
 
 impl Write for Beginning {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let free = MAX_TEXT - self.0.len();
-        self.0.extend_from_slice(&bytes[..bytes.len().min(free)]);
+        let free = MAX_TEXT - self.bytes.len();
+        self.bytes.extend_from_slice(&bytes[..bytes.len().min(free)]);
         if bytes.len() > free {
+            self.is_truncated = true;
             return Err(io::ErrorKind::WriteZero.into());
         }
         Ok(bytes.len())
@@ -210,5 +221,24 @@ impl Write for Beginning {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the text that is shown for a node with `len` bytes of text.
+    fn shown(len: usize) -> String {
+        let mut out = Beginning::default();
+        let _ = out.write_all("a".repeat(len).as_bytes());
+        out.into_text()
+    }
+
+    #[test]
+    fn only_text_longer_than_256_kib_is_truncated() {
+        let longest = "a".repeat(256 << 10);
+        assert_eq!(shown(256 << 10), longest);
+        assert_eq!(shown((256 << 10) + 1), format!("{longest}\n…"));
     }
 }
