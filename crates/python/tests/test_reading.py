@@ -48,6 +48,29 @@ def test_a_key_with_a_slash_takes_precedence_over_a_pointer() -> None:
     assert f["/a/b"] == 2
 
 
+def test_each_key_of_a_mapping_is_found() -> None:
+    node = text_file(
+        "m: {text: 1, 7: 2, true: 3, null: 4, 1.50: 5, 2026-11-25: 6, 2026-11-25T10:20:30Z: 7,\n"
+        "  !!binary aGVsbG8=: 8, !core/complex-1.0.0 1+2j: 9}\no: !!omap [2026-11-25: 1]"
+    )
+    for mapping in (node["m"], node["o"]):
+        assert all(key in mapping for key in mapping)
+        assert [mapping[key] for key in mapping] == list(range(1, len(mapping) + 1))
+    assert node["m"][datetime.date(2026, 11, 25)] == 6
+    assert node["m"][np.int64(7)] == 2
+    assert node["m"].get(datetime.date(2026, 11, 26)) is None
+    assert b"HELLO" not in node["m"]
+
+
+def test_a_key_that_cannot_be_hashed_raises_type_error(science: scibin.asdf.File) -> None:
+    with pytest.raises(TypeError, match="unhashable"):
+        science[[1, 2]]
+
+
+def test_an_outline_contains_keys_of_every_type() -> None:
+    assert text_file("2026-11-25: 1\n!!binary aGVsbG8=: 2").info() == "2026-11-25: 1\nb'hello': 2"
+
+
 def test_a_mapping_node_equals_the_dict_of_its_items(science: scibin.asdf.File) -> None:
     wcs = science["meta/wcs"]
     assert wcs == {"crpix": [64.5, 48.5], "cdelt": [-0.0001, 0.0001]}

@@ -146,9 +146,8 @@ fn date_time<'py>(py: Python<'py>, time: &DateTime) -> Result<Bound<'py, PyAny>,
     Ok(time.into_any())
 }
 
-/// Returns the string by which the crate looks up a key. For `None`, a boolean or a number, this is its JSON form.
-/// Returns `None` for a key of any other type, such as a date, because the crate cannot look it up, and for a string
-/// that no file can contain.
+/// Returns the JSON form of a key that is a string, an integer, a boolean or `None`. Returns `None` for any other key,
+/// and for a string that no file can contain.
 pub(super) fn key_text<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<Option<Cow<'a, str>>> {
     if let Ok(text) = key.cast::<PyString>() {
         // No file can contain a string with a lone surrogate.
@@ -160,7 +159,7 @@ pub(super) fn key_text<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<Option<Cow<'a,
     if let Ok(value) = key.cast::<PyBool>() {
         return Ok(Some(if value.is_true() { "true" } else { "false" }.into()));
     }
-    if key.is_instance_of::<PyInt>() || key.is_instance_of::<PyFloat>() {
+    if key.is_instance_of::<PyInt>() {
         return Ok(Some(key.str()?.to_cow()?.into_owned().into()));
     }
     Ok(None)

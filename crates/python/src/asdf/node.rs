@@ -5,7 +5,8 @@ use std::sync::Arc;
 use asdf::yaml::{NodeId, NodeKind};
 use asdf::{Asdf, Node};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyString};
 
 use super::array::FileArray;
 use super::convert::{self, Arrays, Conversion, Form};
@@ -19,11 +20,13 @@ use crate::error::Failure;
 pub(crate) struct AsdfNode {
     file: Arc<OpenFile>,
     id: NodeId,
+    /// The result of [`values_by_key`](Self::values_by_key), or empty before it is first needed.
+    by_key: PyOnceLock<Py<PyDict>>,
 }
 
 impl AsdfNode {
     pub(super) fn new(file: &Arc<OpenFile>, id: NodeId) -> Self {
-        Self { file: Arc::clone(file), id }
+        Self { file: Arc::clone(file), id, by_key: PyOnceLock::new() }
     }
 
     pub(super) fn file(&self) -> &Arc<OpenFile> {
@@ -54,6 +57,20 @@ impl AsdfNode {
 
     fn raise(&self, py: Python<'_>, failure: Failure) -> PyErr {
         failure.raise(py, self.file.path())
+    }
+
+    /// Returns a dictionary that maps the keys of a mapping to the nodes of their values. Omits keys that cannot be
+    /// converted to Python objects, such as sequences.
+    fn values_by_key(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
+        let asdf = self.open(py)?;
+        let node = asdf.node(self.id).map_err(|error| self.raise(py, error.into()))?;
+        let values = PyDict::new(py);
+        for (key, value) in node.members() {
+            if let Ok(key) = convert::scalar(py, key) {
+                values.set_item(key, self.sibling(value.id()))?;
+            }
+        }
+        Ok(values.unbind())
     }
 }
 
@@ -91,11 +108,17 @@ impl AsdfNode {
         })
     }
 
-    /// Returns the value of a key in a mapping, or `None` if there is no such key. `None`, booleans and numbers are
-    /// looked up by their JSON form. A key of any other type, such as a date, is not found.
+    /// Returns the value of a key in a mapping, or `None` if there is no such key. Strings, integers, booleans and
+    /// `None` are looked up by their JSON form, and all other keys by hash and equality, as in a `dict`. Raises
+    /// `TypeError` if a key cannot be hashed.
     fn get(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
-        let Some(key) = convert::key_text(key)? else { return Ok(None) };
-        self.with(py, |node| Ok(node.member(&key).map(|value| self.sibling(value.id()))))
+        if let Some(text) = convert::key_text(key)? {
+            return self
+                .with(py, |node| Ok(node.member(&text).map(|value| self.sibling(value.id()))));
+        }
+        let values = self.by_key.get_or_try_init(py, || self.values_by_key(py))?.bind(py);
+        let Some(value) = values.get_item(key)? else { return Ok(None) };
+        Ok(Some(self.sibling(value.cast::<Self>()?.get().id)))
     }
 
     /// Returns the item of a sequence at `index`, or `None` if the index is out of range.
