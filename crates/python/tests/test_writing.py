@@ -228,6 +228,31 @@ def test_compression_can_be_chosen_by_pointer() -> None:
         scibin.asdf.dumps(arrays, compression={"/x": "zlib"})
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        7,
+        True,
+        None,
+        1e20,
+        datetime.date(2026, 11, 25),
+        datetime.datetime(2026, 11, 25),
+        b"hello",
+        1j,
+    ],
+    ids=repr,
+)
+def test_an_array_below_any_key_has_the_same_pointer_when_written_and_when_read(key: Any) -> None:
+    def written(compression: dict[str, str] | None) -> scibin.asdf.File:
+        tree = {key: [np.zeros(1000)]}
+        # Newer versions of the standard do not allow all of these keys.
+        data = scibin.asdf.dumps(tree, compression=compression, standard="1.5.0")
+        return scibin.asdf.loads(data)
+
+    pointer = written(None)[key].pointer
+    assert written({f"{pointer}/0": "zlib"}).blocks[0].compression == "zlib"
+
+
 def test_nodes_are_copied_with_their_blocks_undecoded() -> None:
     with scibin.asdf.open(GOLDEN / "asdf/science.asdf") as f:
         tree = {"image": f["image"], "one": f["spectrum/counts"], "new": np.arange(3)}

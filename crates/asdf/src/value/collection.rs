@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::value::Value;
+use crate::value::emit::{base64_text, plain_text};
 use crate::yaml::{NodeKind, NodeStyle, ScalarRules, key_name, kind_of};
 
 /// The notation of a collection if it differs from the default. By default, a collection of scalars
@@ -99,10 +100,8 @@ impl Mapping {
         self.entries.iter_mut().map(|(key, value)| (&*key, value))
     }
 
-    /// Returns the value for a key. Keys that are not strings are identified by their JSON form, as in
-    /// [`YamlNode::get`](crate::yaml::YamlNode::get): `7`, `true`, `null`. Their notation does not matter:
-    /// `get("16")` finds the key `0x10`, and `get("true")` finds `yes`. A key that consists of bytes or is a shared
-    /// node is never found.
+    /// Returns the value for a key, which is identified by the text that [`Value::to_key`] returns. The notation of
+    /// the key does not matter: `get("16")` finds the key `0x10`, and `get("true")` finds `yes`.
     ///
     /// ```
     /// let tree = asdf::Tree::parse("{0x10: a, yes: b, ~: c, 'yes': d}")?;
@@ -145,18 +144,18 @@ impl Mapping {
     }
 
     fn position(&self, key: &str) -> Option<usize> {
-        self.entries.iter().position(|(known, _)| name_of_key(known).as_deref() == Some(key))
+        self.entries.iter().position(|(known, _)| known.to_key().as_deref() == Some(key))
     }
 }
 
-/// Returns the type of a key and the name that identifies it; see [`Mapping::get`]. Returns `None` for bytes,
-/// merge keys, collections and shared nodes.
+/// Returns the type of a key, and the text that [`Value::to_key`] returns.
 pub(crate) fn kind_and_name(key: &Value) -> Option<(NodeKind, Cow<'_, str>)> {
     let (text, style) = match key.untagged() {
+        Value::Binary(bytes) => return Some((NodeKind::Binary, base64_text(bytes).into())),
         Value::String(text) => (Cow::from(text), NodeStyle::DoubleQuoted),
         Value::ScalarText(written) if key.tag().is_none() && written.is_merge_key() => return None,
         Value::ScalarText(written) => (Cow::from(written.text()), written.resolved_style()),
-        other => (Cow::from(crate::value::emit::plain_text(other)?), NodeStyle::Plain),
+        other => (Cow::from(plain_text(other)?), NodeStyle::Plain),
     };
     let (kind, ..) = kind_of(&text, style, key.tag(), ScalarRules::Python);
     let name = match text {
@@ -164,11 +163,6 @@ pub(crate) fn kind_and_name(key: &Value) -> Option<(NodeKind, Cow<'_, str>)> {
         Cow::Owned(text) => key_name(kind, &text, ScalarRules::Python).into_owned().into(),
     };
     Some((kind, name))
-}
-
-/// Returns the name of a key; see [`kind_and_name`].
-pub(super) fn name_of_key(key: &Value) -> Option<Cow<'_, str>> {
-    Some(kind_and_name(key)?.1)
 }
 
 fn is_same_key(a: &Value, b: &Value) -> bool {
@@ -192,7 +186,7 @@ impl<K: Into<Value>, V: Into<Value>> FromIterator<(K, V)> for Mapping {
         let mut positions: HashMap<String, Vec<usize>> = HashMap::new();
         for (key, value) in entries {
             let (key, value) = (key.into(), value.into());
-            let name = name_of_key(&key).unwrap_or_default().into_owned();
+            let name = key.to_key().unwrap_or_default().into_owned();
             let same_name = positions.entry(name).or_default();
             let known = same_name.iter().find(|&&at| is_same_key(&mapping.entries[at].0, &key));
             if let Some(&at) = known {
@@ -239,7 +233,7 @@ mod tests {
         let options = ParseOptions::default();
         let document = Document::parse(text.as_bytes(), &options, &mut Vec::new()).unwrap();
         for (key, (value, _)) in document.root().keys().zip(mapping.iter()) {
-            assert_eq!(name_of_key(value).unwrap(), key.to_key().unwrap());
+            assert_eq!(value.to_key().unwrap(), key.to_key().unwrap());
         }
     }
 

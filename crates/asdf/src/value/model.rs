@@ -1,7 +1,9 @@
 //! The values in a tree.
 
+use std::borrow::Cow;
+
 use crate::ndarray::source::{Source, is_ndarray_tag};
-use crate::value::{Array, Mapping, ScalarText, Sequence, SharedId};
+use crate::value::{Array, Mapping, ScalarText, Sequence, SharedId, kind_and_name};
 use crate::yaml::{Date, DateTime, Integer};
 
 /// A value at one position in a tree.
@@ -149,6 +151,20 @@ impl Value {
             Self::ScalarText(written) => written.as_i64(),
             _ => None,
         }
+    }
+
+    /// Returns the value as a JSON object key, like [`YamlNode::to_key`](crate::yaml::YamlNode::to_key). Pointers
+    /// contain the same string, but escaped. Integers, booleans and null have a uniform spelling, such as `7`, `true`
+    /// and `null`. Bytes are returned as Base64. Returns `None` for a merge key, a collection, and a shared node.
+    ///
+    /// ```
+    /// use asdf::Value;
+    ///
+    /// assert_eq!(Value::Bool(true).to_key().as_deref(), Some("true"));
+    /// assert_eq!(Value::Binary(b"hello".to_vec()).to_key().as_deref(), Some("aGVsbG8="));
+    /// ```
+    pub fn to_key(&self) -> Option<Cow<'_, str>> {
+        Some(kind_and_name(self)?.1)
     }
 
     /// Returns `true` if the value describes an array in a file, which is the case if it has an

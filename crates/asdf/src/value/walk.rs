@@ -3,7 +3,6 @@
 use binio::pointer;
 
 use crate::error::Result;
-use crate::value::collection::name_of_key;
 use crate::value::{Tree, Value};
 
 /// An iterator over a value and everything inside it, including keys. Shared nodes are returned as handles;
@@ -61,7 +60,7 @@ impl Tree {
 
     /// Returns a pointer to the value that [`walk_mut`](Self::walk_mut) visits after `count` other values.
     /// Returns `None` for values in shared nodes, which have no unique pointer, and for values below a key
-    /// without a [name](name_of_key).
+    /// without a [name](Value::to_key).
     pub(crate) fn pointer_of_visit(&self, which: Visit, mut count: usize) -> Option<String> {
         for (number, place) in self.places().enumerate() {
             let mut stack = vec![(place, Some(String::new()))];
@@ -87,7 +86,7 @@ impl Tree {
                             |key: &Value| !(has_elements && key.as_str() == Some("data"));
                         let entries = entries.filter(|(key, _)| is_visited(key));
                         stack.extend(entries.map(|(key, value)| {
-                            (value, name_of_key(key).and_then(|name| below(&name)))
+                            (value, key.to_key().and_then(|name| below(&name)))
                         }));
                     }
                     _ => {}

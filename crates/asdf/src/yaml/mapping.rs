@@ -40,7 +40,7 @@ pub(super) struct Rearranged {
 pub(super) type KeyIndex = HashTable<u32>;
 
 /// Returns the name of a key in JSON and in pointers, given its type and its text. Integers, booleans and null
-/// have a uniform spelling. The name of any other key is its text.
+/// have a uniform spelling, and bytes have no line breaks. The name of any other key is its text.
 pub(crate) fn key_name(kind: NodeKind, text: &str, rules: ScalarRules) -> Cow<'_, str> {
     match kind {
         NodeKind::Null => "null".into(),
@@ -53,6 +53,7 @@ pub(crate) fn key_name(kind: NodeKind, text: &str, rules: ScalarRules) -> Cow<'_
             Some(integer) => integer.to_string().into(),
             None => text.into(),
         },
+        NodeKind::Binary => text.split_ascii_whitespace().collect(),
         _ => text.into(),
     }
 }

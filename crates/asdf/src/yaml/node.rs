@@ -488,8 +488,8 @@ impl<'a> YamlNode<'a> {
     }
 
     /// Returns the node as a JSON object key. Pointers contain the same string, but escaped. Integers, booleans
-    /// and null have a uniform spelling, such as `7`, `true` and `null`; other scalars are returned as their
-    /// text.
+    /// and null have a uniform spelling, such as `7`, `true` and `null`. Bytes are returned as Base64 without
+    /// line breaks, and other scalars as their text.
     ///
     /// # Errors
     ///

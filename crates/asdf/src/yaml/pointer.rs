@@ -152,6 +152,12 @@ mod tests {
     }
 
     #[test]
+    fn a_key_of_bytes_is_found_by_its_base64_without_line_breaks() {
+        let text = "? !!binary |\n  aGVs\n  bG8=\n: x\n";
+        assert_eq!(find(text, "/aGVsbG8=").as_deref(), Ok("x"));
+    }
+
+    #[test]
     fn a_failed_lookup_reports_the_last_node_found() {
         let text = "a: [x]\n";
         for (pointer, want) in [

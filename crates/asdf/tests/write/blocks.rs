@@ -3,9 +3,9 @@
 use asdf::block::ChecksumVerdict;
 use asdf::ndarray::f16;
 use asdf::tag::Version;
-use asdf::value::{Array, ArrayStorage};
+use asdf::value::{Array, ArrayStorage, Mapping};
 use asdf::yaml::Integer;
-use asdf::{Asdf, Tree, Value, WriteOptions, Writer};
+use asdf::{Asdf, ErrorKind, Tree, Value, WriteOptions, Writer};
 
 use crate::{bytes_of, open, written};
 
@@ -179,6 +179,16 @@ fn values_not_allowed_in_the_chosen_version_of_the_standard_are_rejected() {
     assert!(fails(&source, 6));
     *source.root_mut() = vec![1].into();
     assert!(fails(&source, 6));
+}
+
+#[test]
+fn the_pointer_in_an_error_contains_the_integer_keys_above_the_value() {
+    let half = Array::from_slice(&[f16::ONE], &[1]).unwrap();
+    let tree = Tree::new(Mapping::from_iter([(7, vec![half])]));
+    let writer = Writer::new(tree).options(WriteOptions::new().standard(Version::new(1, 5, 0)));
+    let error = writer.write_to(std::io::Cursor::new(Vec::new())).unwrap_err();
+    let ErrorKind::Unwritable { pointer, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!(pointer.as_deref(), Some("/7/0"));
 }
 
 #[test]

@@ -313,9 +313,9 @@ impl<'py> Builder<'py> {
         let mut entries = Vec::with_capacity(mapping.len()?);
         for entry in mapping.items()? {
             let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = entry.extract()?;
-            let name = key.str()?.to_string_lossy().into_owned();
             let key = self.key(&key)?;
-            entries.push((key, self.below(name, &value)?));
+            let token = key.to_key().unwrap_or_default().into_owned();
+            entries.push((key, self.below(token, &value)?));
         }
         Ok(entries.into_iter().collect::<Mapping>().into())
     }

@@ -521,10 +521,7 @@ impl<'a> Emitter<'a, '_> {
     }
 
     fn binary(&mut self, bytes: &[u8], place: Place, is_tagged: bool) {
-        let mut text = Vec::new();
-        // Writing to memory cannot fail.
-        let _ = encode_base64(bytes, &mut text);
-        let text = String::from_utf8_lossy(&text);
+        let text = base64_text(bytes);
         if !is_tagged {
             self.text.blank();
             self.text.put("!!binary");
@@ -543,6 +540,14 @@ impl<'a> Emitter<'a, '_> {
         }
         self.text.scalar(&lines, NodeStyle::Literal, place);
     }
+}
+
+/// Returns bytes as Base64 without line breaks.
+pub(crate) fn base64_text(bytes: &[u8]) -> String {
+    let mut text = Vec::new();
+    // Writing to memory cannot fail.
+    let _ = encode_base64(bytes, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Returns the text of a value that is usually written as a plain scalar, such as a number, or `None` for any
