@@ -87,9 +87,21 @@ fn exists(path: &Path) -> Failure {
     Failure::other(path.display(), "exists already; --force replaces it")
 }
 
-/// Fails if a file exists and `replace` is false.
+/// Fails if the path of an output is a directory, if its folder does not exist, or if a file exists
+/// and `replace` is false.
 pub(crate) fn check(path: &Path, replace: bool) -> Result<(), Failure> {
-    if !replace && !is_stream(path) && path.symlink_metadata().is_ok() {
+    if is_stream(path) {
+        return Ok(());
+    }
+    if path.is_dir() {
+        return Err(Failure::other(path.display(), "is a directory; expected the name of a file"));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| folder.try_exists().is_ok_and(|found| !found)) {
+        let message = format!("the folder {} does not exist", folder.display());
+        return Err(Failure::other(path.display(), message));
+    }
+    if !replace && path.symlink_metadata().is_ok() {
         return Err(exists(path));
     }
     Ok(())

@@ -117,6 +117,33 @@ fn if_data_is_written_to_standard_output_nothing_else_is() {
 }
 
 #[test]
+fn an_output_that_is_a_directory_is_rejected_even_with_force() {
+    let folder = files();
+    folder.done(&["bloscpack", "pack", "-q", "good.npy", "-o", "npy.blp"]);
+    std::fs::create_dir(folder.path("directory")).unwrap();
+    for command in WRITING {
+        let command = command.replace('%', "directory");
+        for options in [&[][..], &["-f"]] {
+            let arguments: Vec<_> = command.split(' ').chain(options.iter().copied()).collect();
+            let output = folder.run(&arguments);
+            let expected = "scibin: directory: is a directory; expected the name of a file\n";
+            assert_eq!((status(&output), &*stderr(&output)), (2, expected), "{command}");
+        }
+    }
+}
+
+#[test]
+fn an_output_in_a_missing_folder_is_reported_with_the_name_of_the_folder() {
+    let folder = files();
+    folder.done(&["bloscpack", "pack", "-q", "good.npy", "-o", "npy.blp"]);
+    for command in WRITING {
+        let output = folder.run(&command.replace('%', "a/b/out").split(' ').collect::<Vec<_>>());
+        let expected = "scibin: a/b/out: the folder a/b does not exist\n";
+        assert_eq!((status(&output), &*stderr(&output)), (2, expected), "{command}");
+    }
+}
+
+#[test]
 fn existing_output_is_replaced_only_with_force_or_overwrite() {
     for option in ["--force", "--overwrite", "-f"] {
         let folder = files();

@@ -24,6 +24,7 @@ const MANY_HOLES: u64 = 1 << 20;
 
 pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failure> {
     let target = &command.output;
+    output_file::check(target, true)?;
     let exists = !is_standard(target) && target.symlink_metadata().is_ok();
     if exists && command.append {
         return add(target, &command.collecting, &Reading::default(), output);
