@@ -14,6 +14,9 @@ use crate::input::head;
 use crate::output::file::is_standard;
 use crate::output::{Output, show_text};
 
+/// The subject of failures to write to standard output.
+const STANDARD_OUTPUT: &str = "standard output";
+
 /// The failure of a command: a subject, which is usually a file, and an error. It is printed on one
 /// line, but errors in a layout are shown with the lines that contain them.
 #[derive(Debug)]
@@ -132,6 +135,11 @@ impl Failure {
         error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     }
 
+    /// Returns `true` if writing to standard output failed.
+    pub(crate) fn is_of_standard_output(&self) -> bool {
+        self.subject == STANDARD_OUTPUT
+    }
+
     /// Returns the JSON report on a file that could not be read, in the same form as all other
     /// reports.
     pub(crate) fn report(&self, file: &Path) -> Value {
@@ -165,7 +173,7 @@ pub(crate) fn name(file: &Path) -> String {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::other("standard output", error)
+        Self::other(STANDARD_OUTPUT, error)
     }
 }
 

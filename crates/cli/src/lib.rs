@@ -198,7 +198,8 @@ fn report(
     body: impl FnOnce() -> Result<Verdict, Failure>,
 ) -> Result<Verdict, Failure> {
     body().or_else(|failure| {
-        if failure.is_closed_pipe() {
+        // Nothing more can be printed.
+        if failure.is_closed_pipe() || failure.is_of_standard_output() {
             return Err(failure);
         }
         failure.show(output);

@@ -143,6 +143,21 @@ fn an_output_in_a_missing_folder_is_reported_with_the_name_of_the_folder() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_failure_to_write_to_standard_output_is_reported_once() {
+    let folder = files();
+    for command in ["info good.asdf good.blp", "verify good.asdf good.blp", "flux info good.json"] {
+        for options in [&[][..], &["--json"]] {
+            let arguments: Vec<_> = command.split(' ').chain(options.iter().copied()).collect();
+            let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+            let output = folder.command(&arguments).stdout(full).output().unwrap();
+            let expected = "scibin: standard output: No space left on device (os error 28)\n";
+            assert_eq!((status(&output), &*stderr(&output)), (2, expected), "{command}");
+        }
+    }
+}
+
 #[test]
 fn existing_output_is_replaced_only_with_force_or_overwrite() {
     for option in ["--force", "--overwrite", "-f"] {
