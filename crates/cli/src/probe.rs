@@ -2,7 +2,7 @@
 //! detected by file name instead.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -38,9 +38,13 @@ pub(crate) fn format(path: &Path, given: Option<Format>) -> Result<Format, Failu
     let file = if is_standard(path) {
         input::standard().map_err(fail)?
     } else {
+        let found = fs::metadata(path).map_err(fail)?;
+        if found.is_dir() {
+            return Err(fail(io::ErrorKind::IsADirectory.into()));
+        }
         // Reject a pipe: opening it would wait for its writer, and the bytes read here would be
         // lost.
-        if !fs::metadata(path).map_err(fail)?.is_file() {
+        if !found.is_file() {
             return Err(Failure::other(path.display(), "not a regular file"));
         }
         File::open(path).map_err(fail)?
@@ -55,6 +59,9 @@ pub(crate) fn format(path: &Path, given: Option<Format>) -> Result<Format, Failu
 }
 
 fn unknown(head: &[u8]) -> String {
+    if head.is_empty() {
+        return "the file is empty".to_owned();
+    }
     let kind = binio::diagnostic::kind_by_signature(head).map(|kind| format!("this is {kind}: "));
     format!(
         "{}unknown format: expected a file that begins with \"#ASDF\", \"blpk\" or the signature \
@@ -95,5 +102,6 @@ mod tests {
     fn the_message_about_an_unknown_format_names_the_kind_of_file() {
         assert!(unknown(b"\x1f\x8b\x08").starts_with("this is a gzip file: unknown format"));
         assert!(unknown(b"text").starts_with("unknown format"));
+        assert_eq!(unknown(b""), "the file is empty");
     }
 }

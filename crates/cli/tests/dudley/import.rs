@@ -117,6 +117,15 @@ fn an_imported_netcdf_layout_also_fits_files_with_a_different_number_of_records(
 }
 
 #[test]
+fn an_empty_file_cannot_be_imported() {
+    let folder = Folder::new();
+    folder.write("a.npy", "");
+    let output = folder.run(&["dudley", "import", "a.npy"]);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("HDF5: the file is empty"), "{}", stderr(&output));
+}
+
+#[test]
 fn codegen_prints_functions_in_each_language() {
     let folder = Folder::new();
     folder.write("run.dud", "N : i8  grid/ x = f8[N+]  v = { a = i1  b = f4 }[2]\n");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::files;
-use crate::program::{Folder, json_of, stdout};
+use crate::program::{Folder, json_of, status, stderr, stdout};
 
 /// Runs a command with `--json`, and returns the JSON value on each line.
 fn reports(folder: &Folder, command: &str) -> Vec<Value> {
@@ -61,6 +61,16 @@ fn json_output_contains_a_report_on_each_unreadable_file() {
         let reports = reports(&folder, &format!("{command} missing"));
         assert_eq!(reports[0]["file"], "missing", "{command}");
         assert_eq!(reports[0]["ok"], false, "{command}");
+    }
+}
+
+#[test]
+fn a_directory_is_reported_as_a_directory() {
+    let folder = files();
+    for command in ["info", "verify", "get"] {
+        let output = folder.run(&[command, "."]);
+        let expected = (2, "scibin: .: is a directory\n");
+        assert_eq!((status(&output), &*stderr(&output)), expected, "{command}");
     }
 }
 

@@ -51,6 +51,7 @@ pub fn from_file(name: &str, file: impl ReadAt + 'static) -> Result<Imported, Er
         _ if is_hdf5(&file)? => {
             Err(no_layout_for("/".to_owned(), "this build lacks the feature `hdf5`"))
         }
+        [] => Err(damaged(".npy, .npz, netCDF or HDF5", 0, "the file is empty")),
         found => {
             let found: Vec<String> = found.iter().map(|byte| format!("{byte:02x}")).collect();
             let expected = "expected 93 4e 55 4d 50 59 (.npy), 50 4b (.npz), 43 44 46 (netCDF-3) or 89 48 \
