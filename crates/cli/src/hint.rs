@@ -89,6 +89,8 @@ fn of_bloscpack(kind: &bloscpack::ErrorKind) -> Option<&'static str> {
         Kind::ChecksumMismatch { part: Part::Metadata, .. } => Some(BLOSCPACK_METADATA),
         Kind::ChecksumMismatch { .. } => Some(BLOSCPACK_CHECKSUM),
         Kind::OffsetMismatch { permuted: true, .. } => Some(BLOSCPACK_ORDER),
+        // Recovery needs the complete header.
+        Kind::Truncated { what: "header", .. } => None,
         Kind::OffsetMismatch { .. }
         | Kind::Truncated { .. }
         | Kind::CorruptChunk { .. }

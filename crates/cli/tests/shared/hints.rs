@@ -68,7 +68,14 @@ fn an_error_is_followed_by_a_hint_if_a_command_or_option_helps() {
 #[test]
 fn an_error_without_a_remedy_has_no_hint() {
     let folder = with_damage();
-    for command in ["get sum.asdf /missing", "info missing.asdf", "bloscpack meta get good.blp"] {
+    folder.write("header.blp", &folder.read("good.blp")[..20]);
+    for command in [
+        "get sum.asdf /missing",
+        "info missing.asdf",
+        "bloscpack meta get good.blp",
+        "info header.blp",
+        "bloscpack recover header.blp -o out",
+    ] {
         let output = folder.run(&command.split(' ').collect::<Vec<_>>());
         assert_ne!(status(&output), 0, "{command}");
         assert!(!stderr(&output).contains("hint: "), "{command}: {}", stderr(&output));
