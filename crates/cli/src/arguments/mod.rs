@@ -236,9 +236,19 @@ pub(crate) struct ArrayOutput {
 }
 
 impl ArrayOutput {
-    /// Returns `true` if the request only makes sense for an array.
+    /// Returns `true` if the request only makes sense for an array. Any other value can only be
+    /// printed as text or JSON.
     pub(crate) fn needs_array(&self) -> bool {
-        self.slice.is_some() || self.output.is_some() || self.picture.is_wanted()
+        let is_form_of_array = matches!(self.form, Some(Form::Npy | Form::Csv | Form::Raw));
+        self.slice.is_some()
+            || self.output.is_some()
+            || is_form_of_array
+            || self.picture.is_wanted()
+    }
+
+    /// Returns `true` if a value other than an array is printed as JSON.
+    pub(crate) fn is_json(&self, json: bool) -> bool {
+        self.form.map_or(json, |form| form == Form::Json)
     }
 
     /// Returns the form in which the array is written. If no form was requested, this is the form

@@ -46,6 +46,29 @@ fn the_as_option_selects_the_form() {
 }
 
 #[test]
+fn a_value_that_is_not_an_array_can_only_be_printed_as_text_or_json() {
+    let folder = crate::files();
+    folder.done(&["bloscpack", "pack", "-q", "good.npy", "-o", "npy.blp"]);
+    for (value, text) in [
+        ("good.asdf /meta/instrument", "CCD-1"),
+        ("npy.blp /container", "numpy"),
+        ("good.json /0/path", "f"),
+    ] {
+        let get = |form: &str| {
+            let command = format!("get {value}{form}");
+            folder.run(&command.split(' ').collect::<Vec<_>>())
+        };
+        assert_eq!(stdout(&get("")), format!("{text}\n"));
+        assert_eq!(stdout(&get(" --as text")), format!("{text}\n"));
+        for form in ["csv", "raw", "npy"] {
+            let output = get(&format!(" --as {form}"));
+            assert_eq!((status(&output), &*stdout(&output)), (2, ""), "{value} as {form}");
+        }
+        assert_eq!(json_of(&get(" --as json")), text, "{value}");
+    }
+}
+
+#[test]
 fn asdf_arrays_can_be_written_as_csv_or_raw_bytes() {
     let folder = Folder::new();
     let file = testdata::path("asdf/strides.asdf");

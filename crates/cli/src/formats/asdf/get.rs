@@ -59,11 +59,12 @@ pub(crate) fn get(
                 let message = if request.array.picture.is_wanted() {
                     "expected an array: only arrays can be drawn"
                 } else {
-                    "expected an array or a table: only these can be sliced or written to files"
+                    "expected an array or a table: only these can be sliced, written to files or \
+                     printed in this form"
                 };
                 return Err(Failure::other(place, message));
             }
-            print_node(node, output, fail)?;
+            print_node(node, request.array.is_json(output.json), fail)?;
         }
     }
     super::remark(&request.file, &file, output);
@@ -166,12 +167,12 @@ fn write_array(
 
 fn print_node(
     node: Node<'_>,
-    output: Output,
+    json: bool,
     fail: impl Fn(asdf::Error) -> Failure,
 ) -> Result<(), Failure> {
     let mut out = Sink::new(text_out());
     let written = match node.text() {
-        Some(text) if !output.json => {
+        Some(text) if !json => {
             out.write_all(text.as_bytes())?;
             Ok(())
         }

@@ -35,7 +35,7 @@ pub(crate) fn get(
     super::remark_rounded(path, &file, output);
     let value = metadata(&file).map_err(|error| Failure::bloscpack(path, error))?;
     let value = value.pointer(pointer).ok_or_else(|| missing(request, pointer))?;
-    print_value(value, output)?;
+    print_value(value, request.array.is_json(output.json))?;
     Ok(Verdict::Fine)
 }
 
@@ -83,9 +83,9 @@ fn missing(request: &GetRequest, pointer: &str) -> Failure {
 }
 
 /// Prints a value. A string is printed without quotes, unless JSON was requested.
-pub(super) fn print_value(value: &Value, output: Output) -> io::Result<()> {
+pub(super) fn print_value(value: &Value, json: bool) -> io::Result<()> {
     match value {
-        Value::String(text) if !output.json => {
+        Value::String(text) if !json => {
             let mut out = text_out();
             writeln!(out, "{text}")?;
             out.flush()

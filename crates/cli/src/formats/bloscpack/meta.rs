@@ -31,7 +31,7 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
                 let place = format!("{} {pointer}", file.display());
                 Failure::other(place, "no metadata at this pointer")
             })?;
-            print_value(value, output)?;
+            print_value(value, output.json)?;
         }
         MetaCommand::Set { file, pointer, value, metadata, grow } => {
             undo_interrupted(file, output)?;

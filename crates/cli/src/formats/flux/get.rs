@@ -22,9 +22,9 @@ pub(crate) fn get(request: &GetRequest, output: Output) -> Result<Verdict, Failu
     let pointer = request.pointer.as_deref().unwrap_or_default();
     let value = value_at(&source.document, pointer).map_err(|error| source.failure(error))?;
     let mut out = text_out();
-    // Print a string without quotes, unless --json is given.
+    // Print a string without quotes, unless JSON is requested.
     match serde_json::from_str::<String>(value) {
-        Ok(text) if !output.json => writeln!(out, "{text}")?,
+        Ok(text) if !request.array.is_json(output.json) => writeln!(out, "{text}")?,
         _ => writeln!(out, "{value}")?,
     }
     out.flush()?;
