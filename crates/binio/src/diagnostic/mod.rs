@@ -123,7 +123,9 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
-        for text in [&self.path, &self.pointer].into_iter().flatten() {
+        // The pointer of the root is empty.
+        let names = [&self.path, &self.pointer].into_iter().flatten();
+        for text in names.filter(|text| !text.is_empty()) {
             write!(f, "{separator}{}", text.escape_debug())?;
             separator = ", ";
         }
@@ -366,5 +368,11 @@ mod tests {
         let note =
             Diagnostic::new(Code::Missing, Place::default(), "no size").severity(Severity::Note);
         assert_eq!(note.to_string(), "note[E001]: no size");
+    }
+
+    #[test]
+    fn a_place_prints_no_pointer_for_the_root() {
+        let place = Place { pointer: Some(String::new()), line: Some(4), ..Place::default() };
+        assert_eq!(place.to_string(), "line 4");
     }
 }
