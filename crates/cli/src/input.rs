@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use binio::FileSource;
 
+use crate::failure::Failure;
 use crate::output::file::is_standard;
 
 static SPOOLED: OnceLock<File> = OnceLock::new();
@@ -41,6 +42,15 @@ pub(crate) fn head(path: &Path) -> Vec<u8> {
         let _ = file.take(8).read_to_end(&mut head);
     }
     head
+}
+
+/// Fails if a file to be changed is standard input.
+pub(crate) fn check_changeable(path: &Path) -> Result<(), Failure> {
+    if is_standard(path) {
+        let message = "cannot be changed; expected the name of a file";
+        return Err(Failure::other("standard input", message));
+    }
+    Ok(())
 }
 
 /// Opens a file, or standard input for "-".

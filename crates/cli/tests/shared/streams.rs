@@ -117,6 +117,24 @@ fn if_data_is_written_to_standard_output_nothing_else_is() {
 }
 
 #[test]
+fn commands_that_change_a_file_reject_standard_input() {
+    let folder = files();
+    for command in [
+        "asdf set - /a 1",
+        "bloscpack append - good.npy",
+        "bloscpack meta rm - /a",
+        "bloscpack meta set - /a 1",
+        "dudley append - --layout good.dud",
+        "dudley put - /x good.npy",
+    ] {
+        let output = folder.feed(&command.split(' ').collect::<Vec<_>>(), &folder.read("good.blp"));
+        assert_eq!(status(&output), 2, "{command}");
+        let expected = "scibin: standard input: cannot be changed; ";
+        assert!(stderr(&output).starts_with(expected), "{command}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn an_output_that_is_a_directory_is_rejected_even_with_force() {
     let folder = files();
     folder.done(&["bloscpack", "pack", "-q", "good.npy", "-o", "npy.blp"]);

@@ -15,6 +15,7 @@ use super::{is_npy, plain_source};
 use crate::Verdict;
 use crate::arguments::bloscpack::Append;
 use crate::failure::Failure;
+use crate::input;
 use crate::output::file::is_standard;
 use crate::output::progress::Progress;
 use crate::output::{Output, count, print_json, size};
@@ -43,6 +44,7 @@ pub(crate) fn report(path: &Path, appended: &Appended, output: Output) -> io::Re
 pub(crate) fn append(command: &Append, output: Output) -> Result<Appended, Failure> {
     let path = &command.file;
     let fail = |error| Failure::bloscpack(path, error);
+    input::check_changeable(path)?;
     if command.in_place {
         let is_same = |input: &&PathBuf| !is_standard(input) && is_same_file(path, input);
         if let Some(input) = command.inputs.iter().find(is_same) {

@@ -13,6 +13,7 @@ use super::{pointer, undo_interrupted};
 use crate::Verdict;
 use crate::arguments::bloscpack::MetaCommand;
 use crate::failure::Failure;
+use crate::input::check_changeable;
 use crate::output::file::is_standard;
 use crate::output::{Output, print_json};
 
@@ -34,6 +35,7 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
             print_value(value, output.json)?;
         }
         MetaCommand::Set { file, pointer, value, metadata, grow } => {
+            check_changeable(file)?;
             undo_interrupted(file, output)?;
             let value = match (value, metadata) {
                 (Some(text), _) => parse_json(text).map_err(|why| Failure::other("value", why))?,
@@ -49,15 +51,16 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
             edit(file, pointer::set(&mut all, pointer, value))?;
             write(file, &all, *grow, output)?;
         }
-        MetaCommand::Rm { file, pointer, grow } if pointer.is_empty() => {
-            undo_interrupted(file, output)?;
-            remove_all(file, *grow, output)?;
-        }
         MetaCommand::Rm { file, pointer, grow } => {
+            check_changeable(file)?;
             undo_interrupted(file, output)?;
-            let mut all = read(file)?;
-            edit(file, pointer::remove(&mut all, pointer))?;
-            write(file, &all, *grow, output)?;
+            if pointer.is_empty() {
+                remove_all(file, *grow, output)?;
+            } else {
+                let mut all = read(file)?;
+                edit(file, pointer::remove(&mut all, pointer))?;
+                write(file, &all, *grow, output)?;
+            }
         }
     }
     Ok(Verdict::Fine)

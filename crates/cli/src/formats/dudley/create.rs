@@ -103,6 +103,7 @@ fn done(path: &Path, report: &WriteReport, output: Output) -> Result<Verdict, Fa
 
 pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
+    input::check_changeable(path)?;
     let array = npy(&command.array)?;
     let file = data::open(path, &command.described, output)?;
     let patch = file.patch_array(&command.path, &array).map_err(|error| rejected(path, error))?;
@@ -121,6 +122,7 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
 
 pub(super) fn append(command: &Append, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
+    input::check_changeable(path)?;
     let source = Source::decode_named(read(&command.layout)?, name(&command.layout));
     let source = source.map_err(|error| Failure::dudley(&command.layout, error))?;
     let text = source.text().to_owned();
