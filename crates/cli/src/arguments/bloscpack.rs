@@ -307,7 +307,7 @@ pub(crate) struct Append {
 
 #[derive(Debug, Args)]
 pub(crate) struct Recover {
-    /// The damaged file
+    /// The damaged file, or "-" for standard input
     pub(crate) input: PathBuf,
     /// The output file
     #[arg(long, short, value_name = "OUT")]

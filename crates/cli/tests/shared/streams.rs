@@ -135,6 +135,15 @@ fn commands_that_change_a_file_reject_standard_input() {
 }
 
 #[test]
+fn recover_reads_a_damaged_file_from_standard_input() {
+    let folder = files();
+    folder.run(&["bloscpack", "recover", "bad.blp", "-o", "out"]);
+    let recover = ["bloscpack", "recover", "-", "-o", "-"];
+    let output = folder.feed(&recover, &folder.read("bad.blp"));
+    assert_eq!((status(&output), output.stdout), (1, folder.read("out")));
+}
+
+#[test]
 fn an_output_that_is_a_directory_is_rejected_even_with_force() {
     let folder = files();
     folder.done(&["bloscpack", "pack", "-q", "good.npy", "-o", "npy.blp"]);

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use binio::FileSource;
 use bloscpack::journal::{self, Pending};
 use bloscpack::repair::{Loss, RecoverOptions, recover as recover_to};
 use serde_json::{Value, json};
@@ -10,7 +9,8 @@ use serde_json::{Value, json};
 use super::{remark, undo_interrupted};
 use crate::Verdict;
 use crate::arguments::bloscpack::Recover;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
+use crate::input;
 use crate::output::file::{self as output_file, is_standard};
 use crate::output::{Output, count, one_line, print_json, size};
 
@@ -19,17 +19,17 @@ pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Fail
     let fail = |error| Failure::bloscpack(input, error);
     let _lock = output_file::lock(target, command.replacing.force)?;
     // Do not roll back a change if the journal belongs to another file, because this would fail.
-    if journal::pending(input).map_err(fail)? != Some(Pending::Foreign) {
+    if !is_standard(input) && journal::pending(input).map_err(fail)? != Some(Pending::Foreign) {
         undo_interrupted(input, output)?;
     }
-    let source = FileSource::open(input).map_err(|error| fail(error.into()))?;
+    let source = input::source(input).map_err(|error| fail(error.into()))?;
     let options = RecoverOptions::new().skip_bad(command.skip_bad).fill_zeros(command.fill_zeros);
     let body = |out: &mut _| recover_to(&source, out, &options);
     let report = output_file::write_file(target, command.replacing.force, body, fail)?;
     if is_standard(target) {
         // Report the losses on standard error, because standard output contains the file.
         for loss in &report.lost {
-            output.fail(&format_args!("{}: {}", input.display(), loss_text(loss)));
+            output.fail(&format_args!("{}: {}", name(input), loss_text(loss)));
         }
         remark(input, &report.diagnostics, output);
     } else if output.json {
@@ -42,7 +42,7 @@ pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Fail
     } else {
         let mut out = io::stdout().lock();
         for loss in &report.lost {
-            writeln!(out, "{}: {}", input.display(), one_line(&loss_text(loss)))?;
+            writeln!(out, "{}: {}", name(input), one_line(&loss_text(loss)))?;
         }
         let (kept, len) = (count(report.kept, "chunk"), size(report.plain_len));
         output.result(&format_args!("{}: {kept} kept, {len}", target.display()))?;
