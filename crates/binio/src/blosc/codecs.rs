@@ -62,7 +62,9 @@ impl Decoders {
             Codec::Blosclz => return blosclz::decode(stream, offset, out),
             Codec::Lz4 => return lz4::decode(stream, offset, out),
             Codec::Snappy => {
-                snap::raw::Decoder::new().decompress(stream, out).map_err(|error| failed(&error))?
+                // The messages of `snap` already begin with the name of the codec.
+                let failed = |error: snap::Error| Error::invalid(error.to_string()).at(offset);
+                snap::raw::Decoder::new().decompress(stream, out).map_err(failed)?
             }
             Codec::Zlib => {
                 let zlib = self.zlib.get_or_insert_with(|| Decompress::new(true));
@@ -193,6 +195,16 @@ mod tests {
         let mut out = Vec::new();
         assert!(Encoder::new(compressor, 5).unwrap().encode(data, &mut out));
         out
+    }
+
+    #[test]
+    fn the_name_of_the_codec_occurs_once_in_an_error() {
+        for &compressor in PURE {
+            let codec = compressor.codec();
+            let result = Decoders::default().decode(codec, b"\xff\xff", 0, &mut [0; 10]);
+            let message = result.unwrap_err().to_string();
+            assert_eq!(message.matches(codec.name()).count(), 1, "{message}");
+        }
     }
 
     #[test]
