@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     #[arg(long, global = true)]
     json: bool,
     /// Print only the requested data, warnings and errors, without status lines, remarks, hints and
-    /// progress
+    /// progress. `diff` prints nothing, so that only its exit status shows whether the files differ
     #[arg(long, short, global = true)]
     quiet: bool,
     #[command(subcommand)]

@@ -3,11 +3,12 @@
 use crate::files;
 use crate::program::{Folder, npy_header, status, stderr, stdout};
 
-/// Commands that change or check files, so that they have nothing to print with `--quiet`.
+/// Commands that change, check or compare files, so that they have nothing to print with `--quiet`.
 const SILENT: &[&str] = &[
     "verify good.asdf good.blp good.json good.dud good.native",
     "man pages",
     "asdf convert good.asdf -o out",
+    "asdf diff good.asdf good.asdf",
     "asdf edit good.asdf",
     "asdf explode good.asdf -o out",
     "asdf implode good.asdf -o out",
@@ -34,6 +35,7 @@ const SILENT: &[&str] = &[
     "dudley append good.native --layout more.dud --set /y=three.npy",
     "dudley check good.dud",
     "dudley codegen good.dud --lang c -o out",
+    "dudley diff good.dud good.dud",
     "dudley extract-layout good.native -o out",
     "dudley fmt more.dud",
     "dudley import good.npy -o out",
@@ -44,6 +46,7 @@ const SILENT: &[&str] = &[
     "flux convert good.json -o out",
     "flux create good.dud -o out",
     "flux delete good.json f",
+    "flux diff good.json good.json",
     "flux externalize good.json -o out --store store",
     "flux extract good.json -C store",
     "flux gc good.json --store store",
@@ -58,7 +61,6 @@ const PRINTING: &[&str] = &[
     "get",
     "info",
     "asdf blocks",
-    "asdf diff",
     "asdf get",
     "asdf history",
     "asdf info",
@@ -70,7 +72,6 @@ const PRINTING: &[&str] = &[
     "bloscpack get",
     "bloscpack info",
     "bloscpack meta get",
-    "dudley diff",
     "dudley dump",
     "dudley explain",
     "dudley from-c",
@@ -80,7 +81,6 @@ const PRINTING: &[&str] = &[
     "dudley resolve",
     "dudley tree",
     "flux cat",
-    "flux diff",
     "flux info",
     "flux list",
     // `put` needs the program `flux`.
@@ -89,7 +89,7 @@ const PRINTING: &[&str] = &[
 ];
 
 #[test]
-fn commands_that_change_or_check_files_print_nothing_with_quiet() {
+fn commands_that_change_check_or_compare_files_print_nothing_with_quiet() {
     let mut faults = Vec::new();
     let schemas = testdata::path("asdf/schemas");
     for command in SILENT {
@@ -107,6 +107,19 @@ fn commands_that_change_or_check_files_print_nothing_with_quiet() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn diff_prints_nothing_with_quiet() {
+    let folder = files();
+    folder.write("other.dud", "y = f8[3]\n");
+    folder.write("other.json", "[]");
+    folder.done(&["asdf", "new", "-q", "other.asdf"]);
+    for (format, extension) in [("asdf", "asdf"), ("dudley", "dud"), ("flux", "json")] {
+        let files = ["good", "other"].map(|name| format!("{name}.{extension}"));
+        let output = folder.run(&[format, "diff", &files[0], &files[1], "--quiet"]);
+        assert_eq!((status(&output), stdout(&output) + &stderr(&output)), (1, String::new()));
+    }
 }
 
 #[test]

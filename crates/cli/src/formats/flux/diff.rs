@@ -48,7 +48,7 @@ fn compare(command: &Diff, output: Output) -> Result<Verdict, Failure> {
             "file": source.name.display().to_string(),
             "differences": differences, "failures": failures,
         }))?;
-    } else {
+    } else if !output.quiet {
         let mut out = io::stdout().lock();
         for difference in &differences {
             writeln!(out, "{}", one_line(&difference.to_string()))?;
