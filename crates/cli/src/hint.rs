@@ -30,6 +30,8 @@ const BLOSCPACK_GROW: &str =
 const DUDLEY_LAYOUT: &str = "with `--layout LAYOUT`, `scibin dudley get`, `dump`, `explain` and \
                              `put` read the layout from another file";
 const DUDLEY_STALE: &str = "`scibin dudley index --force LAYOUT` compiles the layout again";
+const FLUX_EXISTS: &str = "with `--overwrite`, `scibin flux extract` replaces existing files; with \
+                           `--skip-existing`, it keeps them";
 const FLUX_LINT: &str =
     "`scibin flux lint FILE` lists all deviations from RFC 37; `--fix` corrects most of them";
 const FLUX_MAX_SIZE: &str =
@@ -114,6 +116,7 @@ fn of_flux(kind: &flux_archive::ErrorKind) -> Option<&'static str> {
     use flux_archive::ErrorKind as Kind;
 
     match kind {
+        Kind::Exists { .. } => Some(FLUX_EXISTS),
         Kind::Rejected(_) => Some(FLUX_LINT),
         Kind::Limit {
             what: "bytes of a file" | "bytes of all files" | "bytes to write", ..

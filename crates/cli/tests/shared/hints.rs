@@ -18,6 +18,7 @@ const HINTS: &[(&str, &str)] = &[
     ("verify bad.blp", "`scibin bloscpack recover FILE -o OUT` "),
     ("bloscpack append small.blp good.npy", "with `--grow`, `scibin bloscpack append` "),
     ("dudley get good.bare x", "with `--layout LAYOUT`, "),
+    ("flux extract existing.json", "with `--overwrite`, `scibin flux extract` "),
     ("flux extract outside.json", "`scibin flux lint FILE` "),
     ("flux extract good.json --max-size 1", "with `--max-size SIZE`, "),
     ("flux extract blobs.json", "`--store STORE` "),
@@ -43,6 +44,7 @@ fn with_damage() -> crate::program::Folder {
     let entry = |path: &str, content: &str| {
         format!("[{{\"path\":{path:?},\"mode\":33188,\"size\":1,{content}}}]")
     };
+    folder.write("existing.json", entry("good.h", r#""encoding":"utf-8","data":"a""#));
     folder.write("outside.json", entry("../x", r#""encoding":"utf-8","data":"a""#));
     let blob =
         r#""encoding":"blobvec","data":[[0,1,"sha1-2e6f9b0d5885b6010f9167787445617f553a735f"]]"#;
@@ -103,5 +105,7 @@ fn following_the_hints_resolves_the_errors() {
     folder.done(&["asdf", "get", "exploded.asdf", "/data", "--external", "any"]);
     folder.done(&["bloscpack", "append", "small.blp", "good.npy", "--grow"]);
     folder.done(&["dudley", "get", "good.bare", "x", "--layout", "good.dud"]);
+    folder.done(&["flux", "extract", "existing.json", "--skip-existing"]);
+    folder.done(&["flux", "extract", "existing.json", "--overwrite"]);
     folder.done(&["flux", "extract", "good.json", "--max-size", "2"]);
 }
