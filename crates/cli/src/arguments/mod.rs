@@ -30,7 +30,8 @@ pub(crate) struct Arguments {
     #[arg(long, global = true)]
     json: bool,
     /// Print only the requested data, warnings and errors, without status lines, remarks, hints and
-    /// progress. `diff` prints nothing, so that only its exit status shows whether the files differ
+    /// progress. `diff` then prints differences only as JSON; its exit status shows whether there are
+    /// any
     #[arg(long, short, global = true)]
     quiet: bool,
     #[command(subcommand)]

@@ -73,8 +73,8 @@ fn text_repr(text: &str) -> String {
 /// Returns `true` if a character is printable according to Python: it is a space, or it is assigned
 /// and neither a separator, a control or format character, nor for private use.
 fn is_printable(c: char) -> bool {
-    // Rust's `Debug` format does not escape the same characters, except for quotes, backslashes, and
-    // combining characters that no other character precedes.
+    // Rust's `Debug` format escapes the same characters, and also quotes, backslashes, and a
+    // combining character at the beginning of a string.
     matches!(c, ' '..='~') || String::from_iter(['a', c]).escape_debug().nth(2).is_none()
 }
 

@@ -326,7 +326,7 @@ impl Dumped {
 }
 
 /// Returns the array of a row, or `None` if its instances differ in size. Fails if the row cannot be
-/// read, so that nothing is printed for it.
+/// read, so that the caller prints nothing for it.
 fn readable(file: &File, row: Row) -> Result<Option<Array>, dudley::Error> {
     match file.array_of(row) {
         Ok(array) => Ok(Some(array)),
