@@ -101,6 +101,33 @@ mod hdf5 {
         }
     }
 
+    /// Replaces an address wherever it occurs in a file.
+    fn with_address(bytes: &[u8], address: u64, new: u64) -> Vec<u8> {
+        let (address, new) = (address.to_le_bytes(), new.to_le_bytes());
+        let mut changed = bytes.to_vec();
+        for at in 0..bytes.len() - 7 {
+            if bytes[at..].starts_with(&address) {
+                changed[at..at + 8].copy_from_slice(&new);
+            }
+        }
+        changed
+    }
+
+    #[test]
+    fn a_data_set_that_ends_beyond_the_last_offset_is_reported_but_not_declared() {
+        let bytes = std::fs::read(folder().join("earliest.h5")).unwrap();
+        // The first of these addresses is that of a contiguous data set, and the second that of a chunk.
+        for (path, address) in [("/grid/plain", 2432), ("/tiles", 2626)] {
+            let moved = with_address(&bytes, address, (1 << 63) - 8);
+            let Imported { layout, errors, .. } = from_file("x", moved).unwrap();
+            let reported =
+                format!("`{path}` cannot be described by a layout: it ends beyond byte 2^63-1");
+            assert!(errors.iter().any(|error| error.to_string() == reported), "{errors:?}");
+            let layout = Layout::parse(layout).unwrap();
+            assert!(layout.find(path).is_err(), "{layout}");
+        }
+    }
+
     #[test]
     fn a_file_with_a_user_block_can_be_read_through_its_layout() {
         let bytes = std::fs::read(folder().join("latest.h5")).unwrap();

@@ -417,11 +417,9 @@ impl Lister<'_> {
         data_set: &DataSet,
         address: u64,
     ) -> Result<(), Reason> {
-        push_array(&mut self.text, name, &data_set.datatype, &data_set.shape, address);
         let size = array::byte_size(&data_set.shape, data_set.datatype.itemsize()).unwrap_or(0);
-        if i64::try_from(address.saturating_add(size)).is_err() {
-            return Err("it ends beyond byte 2^63-1".to_owned());
-        }
+        check_end(address, size)?;
+        push_array(&mut self.text, name, &data_set.datatype, &data_set.shape, address);
         self.attributes(data_set, &[]);
         self.errors.extend(past_end(path.to_owned(), address, size, self.len));
         Ok(())
@@ -455,7 +453,10 @@ impl Lister<'_> {
         entries: &[ChunkEntry],
     ) -> Result<(), Reason> {
         let size = Self::chunk_size(chunk, data_set)?;
-        let addresses = entries.iter().map(|entry| self.address(entry.address));
+        let addresses = entries.iter().map(|entry| {
+            let address = self.address(entry.address)?;
+            check_end(address, size).map(|()| address)
+        });
         let addresses = addresses.collect::<Result<Vec<u64>, Reason>>()?;
         quote::push_name(&mut self.text, name);
         self.text.push_str(" [\n");
@@ -484,6 +485,15 @@ impl Lister<'_> {
         }
         Ok(())
     }
+}
+
+/// Fails if a data set or chunk of `size` bytes at `address` ends beyond 2^63-1, the largest offset in a
+/// layout.
+fn check_end(address: u64, size: u64) -> Result<(), Reason> {
+    if i64::try_from(address.saturating_add(size)).is_err() {
+        return Err("it ends beyond byte 2^63-1".to_owned());
+    }
+    Ok(())
 }
 
 /// Returns the reason why an object header cannot be parsed.
