@@ -129,6 +129,18 @@ mod hdf5 {
     }
 
     #[test]
+    fn a_second_name_for_a_group_is_reported_but_not_declared() {
+        let bytes = std::fs::read(folder().join("earliest.h5")).unwrap();
+        // Turn `/grid`, whose object header is at 800, into a hard link to the root group.
+        let linked = with_address(&bytes, 800, 96);
+        let Imported { layout, errors, .. } = from_file("x", linked).unwrap();
+        let reported = "`/grid` cannot be described by a layout: it is another name for a group that has already been described";
+        assert!(errors.iter().any(|error| error.to_string() == reported), "{errors:?}");
+        let layout = Layout::parse(layout).unwrap();
+        assert!(layout.find("/grid").is_err(), "{layout}");
+    }
+
+    #[test]
     fn a_file_with_a_user_block_can_be_read_through_its_layout() {
         let bytes = std::fs::read(folder().join("latest.h5")).unwrap();
         let moved = [vec![0; 1024], bytes.clone()].concat();

@@ -53,8 +53,8 @@ const MAX_DIMS: usize = 255;
 const MAX_HEADER: usize = 1 << 20;
 
 /// Creates a layout for an HDF5 file, with a dict for each group, and an item for each data set whose
-/// elements are stored contiguously or in unfiltered chunks. All other data sets are reported in
-/// [`Imported::errors`].
+/// elements are stored contiguously or in unfiltered chunks. All other data sets, and any second name of a
+/// group, are only reported in [`Imported::errors`].
 ///
 /// # Errors
 ///
@@ -74,7 +74,9 @@ pub fn from_hdf5(file: impl ReadAt + 'static) -> Result<Imported, Error> {
         errors: Vec::new(),
         groups: HashSet::new(),
     };
-    lister.group(&root, "", 0);
+    if let Err(reason) = lister.group(&root, "", 0) {
+        lister.skip("", reason);
+    }
     let Lister { text, errors, .. } = lister;
     Ok(Imported { layout: format(text)?, errors })
 }
@@ -132,21 +134,21 @@ struct DataSet {
 }
 
 impl Lister<'_> {
-    /// Adds the members of a group and of its subgroups, up to the maximum depth.
-    fn group(&mut self, group: &hdf5_reader::group::Group, path: &str, depth: usize) {
+    /// Adds the members of a group and of its subgroups. Fails without adding anything if the members cannot
+    /// be listed, if the group has already been added under another name, or if it nests too deeply.
+    fn group(
+        &mut self,
+        group: &hdf5_reader::group::Group,
+        path: &str,
+        depth: usize,
+    ) -> Result<(), Reason> {
         if depth > MAX_DEPTH {
-            return self.skip(path, format!("groups nest deeper than {MAX_DEPTH} levels"));
+            return Err(format!("groups nest deeper than {MAX_DEPTH} levels"));
         }
         if !self.groups.insert(group.address()) {
-            return self.skip(
-                path,
-                "it is another name for a group that has already been described".to_owned(),
-            );
+            return Err("it is another name for a group that has already been described".to_owned());
         }
-        let (groups, data_sets) = match self.members(group, path) {
-            Ok(names) => names,
-            Err(reason) => return self.skip(path, reason),
-        };
+        let (groups, data_sets) = self.members(group, path)?;
         let mut names = HashSet::new();
         for name in data_sets {
             let path = joined(path, &name);
@@ -171,16 +173,19 @@ impl Lister<'_> {
                 self.skip(&path, "the name occurs twice".to_owned());
                 continue;
             }
-            match group.group(&name) {
-                Ok(inner) => {
-                    quote::push_name(&mut self.text, &name);
-                    self.text.push_str("/\n");
-                    self.group(&inner, &path, depth + 1);
-                    self.text.push_str("..\n");
+            let start = self.text.len();
+            quote::push_name(&mut self.text, &name);
+            self.text.push_str("/\n");
+            let found = group.group(&name).map_err(|error| error.to_string());
+            match found.and_then(|inner| self.group(&inner, &path, depth + 1)) {
+                Ok(()) => self.text.push_str("..\n"),
+                Err(reason) => {
+                    self.text.truncate(start);
+                    self.skip(&path, reason);
                 }
-                Err(error) => self.skip(&path, error.to_string()),
             }
         }
+        Ok(())
     }
 
     /// Returns the names of the groups and of the data sets in a group. Reports members that cannot be parsed.
