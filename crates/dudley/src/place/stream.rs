@@ -14,6 +14,7 @@ use crate::diagnostic::Code;
 use crate::layout::{
     ItemId, Layout, Order, ParamId, ParamValue, Primitive, Scope as Owner, push_name,
 };
+use crate::text::quote;
 
 /// The values from which sizes are computed as numbers: the values in a stream, or values that the
 /// caller supplied.
@@ -212,13 +213,22 @@ fn address(base: Option<u64>, offset: Option<&u64>) -> Result<Option<u64>> {
     base.zip(offset).map(|(base, offset)| add(base, *offset)).transpose()
 }
 
-/// Removes the indices of instances from a path. A value for a path without indices applies to all
-/// instances.
+/// Removes the indices of instances and list elements from a path. A value for a path without indices applies
+/// to all instances.
 fn without_elements(path: &str) -> String {
-    let mut parts = path.split('[');
-    let mut plain = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        plain.push_str(part.split_once(']').map_or(part, |split| split.1));
+    let mut plain = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(at) = rest.find(['[', '"']) {
+        let (before, from) = rest.split_at(at);
+        plain.push_str(before);
+        if from.starts_with('"') {
+            let len = quote::quoted_len(from.as_bytes()).unwrap_or(from.len());
+            let (name, after) = from.split_at(len);
+            plain.push_str(name);
+            rest = after;
+        } else {
+            rest = from.split_once(']').map_or("", |(_, after)| after);
+        }
     }
-    plain
+    plain + rest
 }

@@ -159,6 +159,13 @@ fn values_for_instances_override_values_for_paths_which_override_values_for_name
 }
 
 #[test]
+fn a_value_for_a_path_with_brackets_in_a_quoted_name_applies_to_all_instances() {
+    let layout = r#""a[b]" = { N : i1  a = u1[N] }[3]  y = i1"#;
+    let values = [(r#"/"a[b]".N"#, 2), (r#"/"a[b]"[1].N"#, 4)];
+    assert_eq!(addresses(layout, &values).last(), Some(&Some(3 + 5 + 3)));
+}
+
+#[test]
 fn an_unknown_value_in_a_struct_makes_later_addresses_unknown() {
     let layout = "t { N : i1  a = u1[N] }  x = t  y = i4  z = i1 @64  w = i2";
     assert_eq!(addresses(layout, &[]), [Some(0), None, Some(64), Some(66)]);
