@@ -202,19 +202,24 @@ impl Parser {
         if self.skip(text) {
             return Ok(());
         }
-        let found = self.peek().unwrap_or("the end");
-        let what = match (text, found) {
-            (_, "*") => {
+        self.unexpected(&format!("`{text}`"))
+    }
+
+    /// Fails because the next token is not what was expected.
+    fn unexpected<T>(&self, expected: &str) -> Result<T, Error> {
+        let message = match self.peek() {
+            Some("*") => {
                 "pointers are not supported, because they have no meaning in a file".to_owned()
             }
-            (_, ":") => {
+            Some(":") => {
                 "bit-fields are not supported, because their layout depends on the compiler"
                     .to_owned()
             }
-            (_, "(") => "only structs and variables are supported, not functions".to_owned(),
-            _ => format!("expected `{text}`, found `{found}`"),
+            Some("(") => "only structs and variables are supported, not functions".to_owned(),
+            Some(found) => format!("expected {expected}, found `{found}`"),
+            None => format!("expected {expected}, found the end of the text"),
         };
-        fail(self.line(), what)
+        fail(self.line(), message)
     }
 
     fn name(&mut self) -> Option<String> {
@@ -444,10 +449,7 @@ impl Parser {
     }
 
     fn declarator(&mut self) -> Result<(String, Vec<i64>), Error> {
-        let Some(name) = self.name() else {
-            self.expect("a name")?;
-            return fail(self.line(), "expected a name");
-        };
+        let Some(name) = self.name() else { return self.unexpected("a name") };
         let mut dims = Vec::new();
         while self.skip("[") {
             if self.peek() == Some("]") {
@@ -504,7 +506,7 @@ impl Parser {
         if self.skip("-") {
             return Ok(self.factor(depth + 1)?.saturating_neg());
         }
-        let text = self.peek().unwrap_or_default();
+        let Some(text) = self.peek() else { return self.unexpected("a constant") };
         match number(text).or_else(|| self.tokens.constants.get(text).copied()) {
             Some(value) => {
                 self.at += 1;

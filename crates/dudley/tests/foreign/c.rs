@@ -148,6 +148,20 @@ fn typedefs_become_types_and_variables_become_items_and_comments_become_document
 }
 
 #[test]
+fn a_c_syntax_error_states_what_was_expected_and_what_was_found() {
+    for (text, message) in [
+        ("struct a { int b; } c", "expected `;`, found the end of the text"),
+        ("struct a { int b c; };", "expected `;`, found `c`"),
+        ("int 3;", "expected a name, found `3`"),
+        ("int", "expected a name, found the end of the text"),
+        ("int a[", "expected a constant, found the end of the text"),
+    ] {
+        let error = from_c(text).unwrap_err().to_string();
+        assert!(error.ends_with(message), "{text}: {error}");
+    }
+}
+
+#[test]
 fn c_constructs_that_a_layout_cannot_describe_are_rejected_with_their_line() {
     for (text, line, message) in [
         (
