@@ -7,7 +7,7 @@
 //! | lz4 | one LZ4 block |
 //! | snappy | raw snappy, whose stored length also has to match |
 //! | zlib | one complete RFC 1950 stream; bytes after it are ignored |
-//! | zstd | one frame; requires the feature `blosc-zstd` |
+//! | zstd | one or more frames; skippable frames are ignored; requires the feature `blosc-zstd` |
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
@@ -22,6 +22,10 @@ use crate::{Error, Result};
 /// but these do not occur in Blosc buffers.
 #[cfg(feature = "blosc-zstd")]
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Magic number of skippable Zstandard frames, without its first byte, which may be 50 to 5f.
+#[cfg(feature = "blosc-zstd")]
+const ZSTD_SKIPPABLE_MAGIC: [u8; 3] = [0x2a, 0x4d, 0x18];
 
 impl Codec {
     /// Returns the maximum number of bytes that one byte of a stream can decode to. It follows from
@@ -83,9 +87,8 @@ impl Decoders {
             Codec::Zstd => return Err(without_zstd("decompression").at(offset)),
             #[cfg(feature = "blosc-zstd")]
             Codec::Zstd => {
-                let frame = zstd::zstd_safe::find_frame_compressed_size(stream);
-                if !stream.starts_with(&ZSTD_MAGIC) || frame != Ok(stream.len()) {
-                    return Err(failed(&"expected exactly one complete frame"));
+                if !has_current_frames(stream) {
+                    return Err(failed(&"expected complete frames in the current format"));
                 }
                 let zstd = self.zstd.get_or_insert_with(zstd::bulk::Decompressor::default);
                 zstd.decompress_to_buffer(stream, out).map_err(|error| failed(&error))?
@@ -100,6 +103,22 @@ impl Decoders {
         }
         Ok(())
     }
+}
+
+/// Returns `true` if a Zstandard stream consists of complete frames, all of which are in the current
+/// format or skippable.
+#[cfg(feature = "blosc-zstd")]
+fn has_current_frames(mut stream: &[u8]) -> bool {
+    while let Some(&[first, ref magic @ ..]) = stream.first_chunk::<4>() {
+        let is_skippable = (first & 0xf0, magic) == (0x50, &ZSTD_SKIPPABLE_MAGIC);
+        let len = zstd::zstd_safe::find_frame_compressed_size(stream).ok();
+        let rest = len.and_then(|len| stream.get(len..));
+        match rest.filter(|_| is_skippable || stream.starts_with(&ZSTD_MAGIC)) {
+            Some(rest) => stream = rest,
+            None => return false,
+        }
+    }
+    stream.is_empty()
 }
 
 #[cfg(not(feature = "blosc-zstd"))]
@@ -232,12 +251,47 @@ mod tests {
 
     #[cfg(feature = "blosc-zstd")]
     #[test]
-    fn a_second_zstd_frame_is_rejected() {
-        let data = [7; 100];
-        let one = stream(Compressor::Zstd, &data);
+    fn a_zstd_stream_may_consist_of_several_frames() {
+        let one = stream(Compressor::Zstd, &[7; 100]);
+        let skippable = [0x5f, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 2];
+        let frames = [&skippable[..], &one, &skippable, &one].concat();
         let mut out = [0; 200];
-        let two = [one.clone(), one].concat();
-        assert!(Decoders::default().decode(Codec::Zstd, &two, 0, &mut out).is_err());
+        Decoders::default().decode(Codec::Zstd, &frames, 0, &mut out).unwrap();
+        assert_eq!(out, [7; 200]);
+    }
+
+    #[cfg(feature = "blosc-zstd")]
+    #[test]
+    fn a_zstd_stream_with_bytes_that_are_not_a_complete_frame_is_rejected() {
+        let one = stream(Compressor::Zstd, &[7; 100]);
+        let draft = [0x27, 0xb5, 0x2f, 0xfd];
+        let truncated = [0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1];
+        for more in [&draft[..], &truncated, &one[..8], b"a"] {
+            let mut out = [0; 100];
+            let frames = [&one, more].concat();
+            let decoded = Decoders::default().decode(Codec::Zstd, &frames, 0, &mut out);
+            assert!(decoded.is_err(), "{more:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_after_a_zlib_stream_are_ignored() {
+        let data = [7; 100];
+        let mut stream = stream(Compressor::Zlib, &data);
+        stream.push(1);
+        let mut out = [0; 100];
+        Decoders::default().decode(Codec::Zlib, &stream, 0, &mut out).unwrap();
+        assert_eq!(out, data);
+    }
+
+    #[test]
+    fn bytes_after_an_lz4_or_snappy_stream_are_rejected() {
+        for compressor in [Compressor::Lz4, Compressor::Snappy] {
+            let mut stream = stream(compressor, &[7; 100]);
+            stream.push(1);
+            let decoded = Decoders::default().decode(compressor.codec(), &stream, 0, &mut [0; 100]);
+            assert!(decoded.is_err(), "{compressor:?}");
+        }
     }
 
     #[test]
