@@ -105,11 +105,11 @@ impl Chunked for Blosc {
     }
 }
 
-/// Converts an error of the Blosc decoder. Errors in the data keep their offset in the buffer; I/O errors,
-/// such as a failed allocation, are passed on.
+/// Converts an error of the Blosc decoder. Errors in the data keep their offset in the buffer. I/O errors
+/// and failed allocations are passed on.
 fn corrupt(error: binio::Error) -> Failure {
     match error.kind() {
-        ErrorKind::Io(_) => error.into(),
+        ErrorKind::Io(_) | ErrorKind::OutOfMemory { .. } => error.into(),
         kind => {
             let (message, offset) = (format!("Blosc: {kind}"), error.offset().unwrap_or(0));
             CodecError::Corrupt { message, offset }.into()
@@ -149,4 +149,15 @@ pub(super) fn encode_chunks(
 fn options(level: u8, itemsize: u64) -> CompressOptions {
     let typesize = u8::try_from(itemsize).unwrap_or(1).max(1);
     CompressOptions::new(Compressor::Lz4).level(level).typesize(typesize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_allocation_is_not_corrupt_data() {
+        let kind = ErrorKind::OutOfMemory { what: "the data of a Blosc buffer", requested: 5 };
+        assert!(matches!(corrupt(binio::Error::new(kind)), Failure::Binio(_)));
+    }
 }

@@ -1,6 +1,5 @@
 //! Decoding whole buffers, or any range of their data.
 
-use std::io;
 use std::ops::Range;
 
 use super::bitshuffle::bitunshuffle;
@@ -9,7 +8,7 @@ use super::header::{Codec, HEADER_LEN, Header, MAX_SPLITS, Shuffle};
 use super::shuffle::{unshuffle, unshuffle_rows};
 use crate::diagnostic;
 use crate::memory::prefer_huge_pages;
-use crate::{Context, Error, Limits, Result};
+use crate::{Context, Error, ErrorKind, Limits, Result};
 
 /// Size in bytes of a stream's length field and of an entry in the table of blocks.
 const WORD: usize = 4;
@@ -103,8 +102,9 @@ impl<'a> Buffer<'a> {
     /// Fails with [`Invalid`](crate::ErrorKind::Invalid) if `out` has a different length, with
     /// [`Invalid`](crate::ErrorKind::Invalid) or [`Truncated`](crate::ErrorKind::Truncated) if a
     /// block is damaged, and with [`Unsupported`](crate::ErrorKind::Unsupported) if the codec is
-    /// zstd and this build lacks the feature `blosc-zstd`. Fails with [`Io`](crate::ErrorKind::Io)
-    /// if there is not enough memory. After an error, the content of `out` is unspecified.
+    /// zstd and this build lacks the feature `blosc-zstd`. Fails with
+    /// [`OutOfMemory`](crate::ErrorKind::OutOfMemory) if there is not enough memory. After an
+    /// error, the content of `out` is unspecified.
     pub fn decode_into(&self, out: &mut [u8], scratch: &mut Scratch) -> Result<()> {
         check_len(out.len(), self.nbytes())?;
         for (index, place) in (0..).zip(out.chunks_mut(self.block_len())) {
@@ -411,11 +411,7 @@ fn zeroed(len: usize) -> Result<Vec<u8>> {
 }
 
 fn out_of_memory(len: usize) -> Error {
-    io::Error::new(
-        io::ErrorKind::OutOfMemory,
-        format!("cannot allocate {}", diagnostic::count(len, "byte")),
-    )
-    .into()
+    Error::new(ErrorKind::OutOfMemory { what: "the data of a Blosc buffer", requested: len as u64 })
 }
 
 #[cfg(test)]
@@ -611,6 +607,12 @@ mod tests {
             error.to_string(),
             "block 0: a stream of 512 bytes is longer than any codec produces from 1 byte of data at offset 20"
         );
+    }
+
+    #[test]
+    fn a_failed_allocation_is_reported_as_out_of_memory() {
+        let error = room(&mut Vec::new(), usize::MAX).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::OutOfMemory { .. }), "{error}");
     }
 
     #[test]

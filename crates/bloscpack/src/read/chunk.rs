@@ -169,7 +169,9 @@ pub(crate) fn parse(index: u64, offset: u64, buffer: &[u8]) -> Result<Buffer<'_>
 pub(crate) fn corrupt(index: u64, offset: u64, buffer: &[u8], reason: binio::Error) -> Error {
     let version = buffer.first().copied().unwrap_or_default();
     let reason = match reason.kind() {
-        binio::ErrorKind::Limit { .. } | binio::ErrorKind::Io(_) => {
+        binio::ErrorKind::Limit { .. }
+        | binio::ErrorKind::OutOfMemory { .. }
+        | binio::ErrorKind::Io(_) => {
             return Error::from(reason).at(offset);
         }
         binio::ErrorKind::Unsupported(_) if BLOSC2_VERSIONS.contains(&version) => {
@@ -219,5 +221,12 @@ mod tests {
             assert_eq!(error.is_bad_data(), version != 2, "{message}");
             assert_eq!(error.offset(), Some(100));
         }
+    }
+
+    #[test]
+    fn a_failed_allocation_is_not_bad_data() {
+        let kind =
+            binio::ErrorKind::OutOfMemory { what: "the data of a Blosc buffer", requested: 5 };
+        assert!(!corrupt(7, 100, &[2], binio::Error::new(kind)).is_bad_data());
     }
 }
