@@ -33,7 +33,8 @@ pub(crate) struct Part {
 impl Swap {
     /// Returns the change from the stored byte order of a type to the byte order `wanted`.
     ///
-    /// Fails with [`ElementsError::Datatype`] if overlapping fields would have to change.
+    /// Fails with [`ElementsError::Datatype`] if a field of a record would have to change, but
+    /// overlaps another field.
     pub(crate) fn new(datatype: &Datatype, wanted: ByteOrder) -> Result<Self, ElementsError> {
         let Some(target) = wanted.target() else { return Ok(Self::None) };
         Ok(match datatype {
@@ -55,18 +56,27 @@ impl Swap {
             let numbers =
                 (field.offset().try_into(), end.try_into(), field.datatype().itemsize().try_into());
             if let (Ok(start), Ok(end), Ok(item)) = numbers {
-                let part = Part { range: start..end, item, swap };
-                if part.swap != Self::None && item > 0 && start < end {
-                    parts.push(part);
+                if item > 0 && start < end {
+                    parts.push(Part { range: start..end, item, swap });
                 }
             }
         }
         parts.sort_by_key(|part| (part.range.start, part.range.end));
         // Two identical parts are the same bytes under two names, so change them only once.
         parts.dedup();
-        if parts.windows(2).any(|two| two[0].range.end > two[1].range.start) {
-            return Err(invalid("the byte order of overlapping fields cannot be changed"));
+        // The end of all previous parts, and the end of the previous parts that change.
+        let (mut end, mut changed_end) = (0, 0);
+        for Part { range, swap, .. } in &parts {
+            let changes = *swap != Self::None;
+            if range.start < if changes { end } else { changed_end } {
+                return Err(invalid("the byte order of overlapping fields cannot be changed"));
+            }
+            end = end.max(range.end);
+            if changes {
+                changed_end = range.end;
+            }
         }
+        parts.retain(|part| part.swap != Self::None);
         Ok(if parts.is_empty() { Self::None } else { Self::Parts(parts) })
     }
 
@@ -151,5 +161,25 @@ mod tests {
         assert_eq!(bytes, [4, 3, 2, 1]);
         assert!(Swap::new(&with("['>u4', '>u2']"), ByteOrder::Little).is_err());
         assert!(Swap::new(&with("['>u4', '>u2']"), ByteOrder::Big).is_ok());
+    }
+
+    #[test]
+    fn a_field_can_be_swapped_only_if_it_overlaps_no_field_that_is_kept() {
+        let fields = |formats: &str, offsets: &str| {
+            let names = ["a", "b", "c"];
+            let dict =
+                format!("{{'names': {names:?}, 'formats': {formats}, 'offsets': {offsets}}}");
+            Swap::new(&Datatype::parse(&dict).unwrap(), ByteOrder::Little)
+        };
+        for (formats, offsets, is_accepted) in [
+            ("['>u4', '|u1', '|u1']", "[0, 4, 5]", true),
+            ("['>u4', '|u1', '|u1']", "[0, 3, 4]", false),
+            ("['|u1', '|u1', '>u4']", "[0, 1, 1]", false),
+            // The first field contains the other two fields, which do not overlap.
+            ("['|V8', '|u1', '>u2']", "[0, 1, 4]", false),
+            ("['|V8', '|u1', '<u2']", "[0, 1, 4]", true),
+        ] {
+            assert_eq!(fields(formats, offsets).is_ok(), is_accepted, "{formats} {offsets}");
+        }
     }
 }

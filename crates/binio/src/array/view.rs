@@ -276,8 +276,8 @@ impl<D: Data> Array<D> {
     /// # Errors
     ///
     /// Same as [`read`](Self::read), except that the elements can have any type. Also fails with
-    /// [`ElementsError::Datatype`] if the fields of a record overlap and would have to change their
-    /// byte order.
+    /// [`ElementsError::Datatype`] if a field of a record would have to change its byte order, but
+    /// overlaps another field.
     pub fn read_bytes(&self, order: Order, numbers: ByteOrder) -> Result<Vec<u8>, D::Error> {
         let mut out = zeroed(self.checked_size()?)?;
         self.fill(&mut out, order, numbers)?;
