@@ -47,6 +47,7 @@ pub(crate) fn check(source: &Arc<Source>, options: &ParseOptions) -> Result<Layo
         alike: Alike::default(),
         primitives: Primitives::default(),
         broken: HashSet::new(),
+        prefetched: 0,
     };
     checker.make_room();
     checker.push_root();
@@ -82,6 +83,8 @@ struct Checker<'a> {
     primitives: Primitives,
     /// The names of declarations with errors, for which no further errors are reported.
     broken: HashSet<NameId>,
+    /// The number of nodes at the start of the tree whose names have been prefetched.
+    prefetched: usize,
 }
 
 /// The dict in which items are currently declared.

@@ -8,7 +8,10 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::NameId;
 use crate::layout::names::index;
 use crate::source::Span;
-use crate::text::{self, quote, short};
+use crate::text::{self, NodeKind, quote, short};
+
+/// The number of nodes whose names are prefetched together.
+const AHEAD: usize = 64;
 
 impl<'a> Checker<'a> {
     /// Returns the text of a name token, with the quotes removed and the escapes decoded. Reports invalid
@@ -44,11 +47,23 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn name(&mut self, span: Span) -> NameId {
+        if self.cursor.last() >= self.prefetched {
+            self.prefetch_names();
+        }
         let text = self.name_text(span);
         if !text.is_ascii() {
             self.lint_name(span);
         }
         self.layout.names.intern(&text)
+    }
+
+    fn prefetch_names(&mut self) {
+        let start = self.cursor.last();
+        let end = self.cursor.nodes().len().min(start + AHEAD);
+        let nodes = self.cursor.nodes()[start..end].iter();
+        let names = nodes.filter(|node| node.kind == NodeKind::Name);
+        self.layout.names.prefetch(names.map(|node| self.cursor.text_at(node.span())));
+        self.prefetched = end;
     }
 
     #[cold]
