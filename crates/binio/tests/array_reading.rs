@@ -181,7 +181,7 @@ fn array<D: Data>(data: D, datatype: &Datatype, layout: &Strided) -> Array<D> {
 
 proptest! {
     #[test]
-    fn reading_from_blocks_or_memory_or_a_file_matches_a_naive_loop(
+    fn elements_read_from_any_kind_of_data_match_a_naive_loop(
         (datatype, layout) in any_array(),
         (numbers, wanted) in orders(),
         is_fortran in any::<bool>(),
@@ -424,7 +424,7 @@ fn types_and_buffers_and_layouts_that_do_not_fit_an_array_are_rejected() {
     // The data is shorter than the length against which the layout was checked.
     let cut = array(data.slice(..20), &datatype, &layout);
     assert!(cut.read::<u32>().is_err() && cut.view::<u32>().is_err());
-    // The limit is checked before repeated elements are counted.
+    // The limit applies to all elements, even if they repeat the same 4 bytes.
     let endless = Strided::new(vec![1 << 40], vec![0], 0, 4, 24).unwrap();
     let endless = array(data, &datatype, &endless);
     assert!(matches!(
@@ -473,7 +473,7 @@ fn any_nonzero_byte_reads_as_true() {
 }
 
 #[test]
-fn written_npy_files_match_the_numpy_format() {
+fn npy_files_are_written_in_the_requested_order_with_a_matching_header() {
     let layout = Strided::packed(vec![2, 3], Order::C, 1, 2, 13).unwrap();
     let made = array(Bytes::from(bytes(13)), &Datatype::parse(">u2").unwrap(), &layout);
     for (order, elements) in [

@@ -111,7 +111,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_decode_or_are_rejected_without_panicking(
+    fn random_headers_and_content_decode_or_are_rejected_without_panicking(
         fields in (any::<u8>(), 0..4_u8, 0..5000_u32, 0..5000_u32),
         body in prop::collection::vec(any::<u8>(), 0..200),
     ) {

@@ -1,11 +1,11 @@
 //! Compares our decoder with the decoder of the C library, on random buffers produced by the C
-//! library. The buffers cover every codec of the library, every shuffle, typesizes from 1 to 255,
-//! all levels, block sizes, and all ways of splitting blocks.
+//! library. The buffers cover every codec except Snappy, every shuffle and level, typesizes from 1
+//! to 255, various block sizes, and all ways of splitting blocks.
 //!
 //! The C decoder is only called with buffers that the C compressor has just produced, because it is
 //! not safe for any other buffers. Damaged buffers are therefore not compared.
 
-#![allow(unsafe_code, reason = "calls the C library that ours is compared with")]
+#![allow(unsafe_code, reason = "calls the C library with which our decoder is compared")]
 #![allow(clippy::cast_possible_truncation, reason = "small numbers, or their low byte")]
 
 use std::ffi::{CStr, c_int};

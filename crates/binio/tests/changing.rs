@@ -256,7 +256,7 @@ fn a_journal_is_not_applied_if_bytes_in_a_saved_range_differ() {
 
 #[cfg(unix)]
 #[test]
-fn a_journal_is_not_applied_to_a_copy_or_an_older_version_of_the_file() {
+fn a_journal_is_foreign_to_a_copy_and_to_an_older_version_of_its_file() {
     use std::fs::{self, File};
     use std::time::{Duration, SystemTime};
 
@@ -402,7 +402,7 @@ fn a_file_on_disk_is_read_through_its_journal_and_can_be_rolled_back() {
 
 #[cfg(unix)]
 #[test]
-fn opening_anything_but_a_regular_file_fails_without_waiting() {
+fn opening_anything_but_a_regular_file_fails_without_blocking() {
     use binio::write::ConsistentFile;
 
     let folder = tempfile::tempdir().unwrap();

@@ -42,7 +42,7 @@ fn all_matches<S: ReadAt>(mut scanner: Scanner<'_, S>) -> Result<Vec<u64>, Error
 
 proptest! {
     #[test]
-    fn pieces_have_the_given_size_and_cover_the_whole_range(
+    fn pieces_cover_the_range_and_only_the_last_may_be_shorter_than_the_given_size(
         data in vec(any::<u8>(), 0..100),
         ends in (0_usize..110, 0_usize..110),
         size in 0_usize..40,
@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn a_scanner_that_skips_ahead_finds_all_later_matches(
+    fn a_scanner_that_skips_ahead_finds_the_next_match(
         data in two_letters(0..60),
         needle in two_letters(1..4),
         skips in vec(0_u64..70, 1..6),
