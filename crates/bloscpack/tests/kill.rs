@@ -25,8 +25,8 @@ fn piece(n: usize) -> Vec<u8> {
     (0..PIECE).map(|at| ((n * PIECE + at) / 3).to_le_bytes()[0]).collect()
 }
 
-/// Runs only in the child process that [`kill_after`] starts and kills. Anywhere else, it does
-/// nothing.
+/// Appends to a file in the child process that [`kill_after`] starts and kills. In any other
+/// process, does nothing.
 #[test]
 fn child_process_appends_until_it_is_killed() {
     let Some(path) = env::var_os(FILE) else { return };

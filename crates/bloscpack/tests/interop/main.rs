@@ -125,10 +125,13 @@ fn write_streams(folder: &mut Folder, random: &mut Random) {
     }
 }
 
-/// Writes files, and appends to each of them once or three times. If a file was packed with the
-/// default compressor and shuffle and has offsets, the result must equal the result of the original
-/// program. Otherwise, the original program only has to read the result, because it always appends
-/// with its own defaults, and cannot append to files without offsets.
+/// Writes files, and appends to each of them once or three times. The original program must be able
+/// to read every result.
+///
+/// If the file has offsets, `check.py` repeats the appends with the original program, and compares
+/// the headers of the two results. With the default compressor and shuffle, it also compares the
+/// chunks, the offsets and the metadata. Other chunks may differ, because the original program
+/// always appends with its own defaults. It cannot append to files without offsets.
 fn append_to_files(folder: &mut Folder, random: &mut Random) {
     for number in 0..60 {
         let name = format!("appended_{number}");

@@ -26,7 +26,7 @@ impl ReadAt for Changing {
 }
 
 #[test]
-fn a_digest_is_checked_until_it_has_matched_once() {
+fn a_digest_that_has_matched_is_not_checked_again() {
     let source = Arc::new(Changing(Mutex::new(super::file(30_000, 10_000))));
     let file = Reader::from_source(source.clone()).unwrap();
     let digest = file.chunks()[1].stored_range().end;
