@@ -22,8 +22,8 @@ fn outcome(document: &str, profile: Profile) -> (Option<Severity>, Vec<Diagnosti
     }
 }
 
-/// Checks that a document has a diagnostic with a code and pointer, and that its severity in the
-/// profiles strict, flux and legacy is as expected.
+/// Checks that a document has a diagnostic with the given code and pointer, and that its severity
+/// in the profiles strict, flux and legacy is as expected.
 #[track_caller]
 fn check(document: &str, code: Code, pointer: &str, expected: [Option<Severity>; 3]) {
     for (profile, expected) in Profile::ALL.into_iter().zip(expected) {
@@ -54,7 +54,7 @@ fn r101_is_reported_if_the_container_is_not_an_array_or_object() {
 }
 
 #[test]
-fn r101_is_reported_for_consecutive_objects_only_by_the_strict_profile() {
+fn consecutive_objects_are_an_error_in_the_strict_profile_but_not_in_the_flux_profile() {
     let document = r#"{"path":"a","mode":33188,"size":0}{"path":"b","mode":33188,"size":0}"#;
     assert_eq!(outcome(document, Profile::Strict).0, ERROR);
     assert_eq!(outcome(document, Profile::Flux).0, ACCEPT);
@@ -156,7 +156,7 @@ fn r112_is_reported_if_a_path_begins_with_a_slash() {
 }
 
 #[test]
-fn r113_is_reported_for_an_entry_below_a_file_or_link() {
+fn r113_is_reported_if_one_entry_treats_the_file_or_link_of_another_as_a_directory() {
     let link = r#"{"path":"l","mode":41471,"data":"../esc"}"#;
     let directory = r#"{"path":"l","mode":16877}"#;
     let file = r#"{"path":"l/d/f","mode":33188,"size":0}"#;
@@ -221,7 +221,7 @@ fn r132_is_reported_if_a_size_is_larger_than_the_data() {
 }
 
 #[test]
-fn r133_is_reported_if_a_size_is_not_a_63_bit_integer() {
+fn r133_is_reported_if_a_size_is_not_an_unsigned_63_bit_integer() {
     for size in [
         "-5",
         "1.5",
@@ -416,7 +416,7 @@ fn r170_is_reported_for_the_old_dialect_which_only_the_legacy_profile_accepts() 
 }
 
 #[test]
-fn an_entry_with_an_encoding_is_not_in_the_old_dialect() {
+fn an_entry_with_an_encoding_is_not_treated_as_the_old_dialect() {
     let document = r#"[{"version":1,"type":"fileref","blobvec":0,"path":"f","size":1,"mode":33188,
         "encoding":"utf-8","data":"x"}]"#;
     assert_eq!(outcome(document, Profile::Strict).0, ACCEPT);

@@ -171,8 +171,8 @@ proptest! {
     }
 }
 
-/// Writes those entries that have a strict form. Fails if the resulting archive is not strict,
-/// apart from duplicate paths.
+/// Writes those entries that have a strict form. The resulting archive must be strict, apart from
+/// duplicate paths.
 fn write_all_that_can_be(entries: &[Entry<'_>]) -> Result<(), flux_archive::Error> {
     let mut writer = Writer::new(Vec::new(), Form::Array);
     for entry in entries {

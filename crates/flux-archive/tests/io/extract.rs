@@ -318,7 +318,7 @@ fn with_fail_fast_no_directory_is_created_after_a_rejected_link() {
 }
 
 #[test]
-fn files_with_accented_names_are_looked_up_by_their_exact_names() {
+fn policies_for_existing_files_apply_to_accented_names() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path("cas/Probe"), "").unwrap();
     if sandbox.path("cas/pROBE").exists() {

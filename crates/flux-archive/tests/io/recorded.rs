@@ -1,5 +1,5 @@
-//! Cases recorded from the C code of Flux. `DIVERGE` lists the cases in which this crate must
-//! differ, with the reasons.
+//! Cases recorded from the C code of Flux. `DIVERGE` and `DIVERGE_CREATE` list the cases in which
+//! this crate must differ, with the reasons.
 
 use std::collections::BTreeMap;
 use std::fs;

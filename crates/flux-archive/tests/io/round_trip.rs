@@ -124,7 +124,7 @@ fn a_file_larger_than_4_gib_keeps_its_holes() {
     let source = tempfile::tempdir().unwrap();
     let file = fs::File::create(source.path().join("big")).unwrap();
     if file.set_len(SIZE).is_err() {
-        eprintln!("skipped: this file system has no files of 5 GiB");
+        eprintln!("skipped: this file system does not support files of 5 GiB");
         return;
     }
     for offset in [0, (4 << 30) - 2, SIZE - 4] {
@@ -412,7 +412,7 @@ fn names_and_link_targets_that_are_not_utf8_are_reported_and_the_rest_is_written
     let source = tempfile::tempdir().unwrap();
     let name = std::ffi::OsStr::from_bytes(b"a\xff");
     if fs::write(source.path().join(name), "").is_err() {
-        eprintln!("skipped: this file system has no such names");
+        eprintln!("skipped: this file system does not support such names");
         return;
     }
     symlink(name, source.path().join("link")).unwrap();

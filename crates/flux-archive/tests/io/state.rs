@@ -122,7 +122,7 @@ fn an_archive_is_rescued_from_the_database_of_a_broker() {
 }
 
 #[test]
-fn an_older_checkpoint_is_read_on_request() {
+fn older_checkpoints_are_listed_and_read_from_their_own_root() {
     let folder = tempfile::tempdir().unwrap();
     make_state(folder.path(), NEW, b"no directory");
     let state = StateDir::open(folder.path()).unwrap();
