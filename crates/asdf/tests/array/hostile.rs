@@ -1,5 +1,5 @@
-//! Arrays with hostile shapes, offsets and strides, which must cause errors quickly and without
-//! allocating memory.
+//! Arrays with hostile shapes, offsets and strides, which must be rejected, or read within the
+//! limits.
 
 use asdf::ndarray::{ByteOrder, Order};
 use asdf::{Asdf, ErrorKind, OpenOptions};

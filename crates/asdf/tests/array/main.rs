@@ -60,7 +60,7 @@ fn array<'a>(file: &'a Asdf, pointer: &str) -> NdArray<'a> {
     node(file, pointer).ndarray().unwrap_or_else(|error| panic!("{pointer}: {error}"))
 }
 
-/// Reads the array `/a`, which must fail, and returns the error message.
+/// Opens the array `/a`, which must fail, and returns the error message.
 fn rejection(file: &Asdf) -> String {
     match node(file, "/a").ndarray() {
         Ok(array) => panic!("{array:?}"),

@@ -1,4 +1,4 @@
-//! Reading the elements of an array in every supported way.
+//! Reading the elements of arrays.
 
 use asdf::ndarray::ArrayError;
 use asdf::ndarray::{ByteOrder, Order, Origin};
@@ -313,7 +313,7 @@ fn converting_an_array_to_the_ndarray_crate_keeps_its_shape() {
 }
 
 #[test]
-fn reading_an_array_on_several_threads_keeps_the_order_of_the_elements() {
+fn reading_a_large_transposed_array_keeps_the_order_of_its_elements() {
     // 100 MiB of big-endian uint32, transposed: element (i, j) is j * ROWS + i.
     const ROWS: u32 = 5000;
     const COLUMNS: u32 = 5300;

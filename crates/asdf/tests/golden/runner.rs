@@ -11,9 +11,9 @@ use binio::checksum::Algorithm;
 use serde_json::{Map, Value, json};
 use testdata::Case;
 
-/// Runs the cases, and fails with a list of those that differ. `held_wrong` lists the cases whose
-/// expectation we consider wrong, each with the reason. If such a case does not differ, its entry
-/// is out of date, and the run fails.
+/// Runs the cases, and fails with a list of those that differ. `held_wrong` lists the cases that
+/// must differ, each with the reason. If such a case does not differ, its entry is out of date, and
+/// the run fails.
 pub(crate) fn run(list: &Path, held_wrong: &[(&str, &str)]) {
     let cases = testdata::cases(list);
     let mut failures = Vec::new();
@@ -23,11 +23,10 @@ pub(crate) fn run(list: &Path, held_wrong: &[(&str, &str)]) {
         match (check(case), reason) {
             (Ok(()), None) => {}
             (Err(difference), Some(reason)) => {
-                eprintln!("{}: held to be wrong, {reason}: {difference}", case.name);
+                eprintln!("{}: differs, as listed, because {reason}: {difference}", case.name);
             }
             (Ok(()), Some(_)) => {
-                failures
-                    .push(format!("{}: agrees, although listed as held to be wrong", case.name));
+                failures.push(format!("{}: agrees, although it is listed as different", case.name));
             }
             (Err(difference), None) => failures.push(format!("{}: {difference}", case.name)),
         }
@@ -35,7 +34,7 @@ pub(crate) fn run(list: &Path, held_wrong: &[(&str, &str)]) {
     let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
     for (name, _) in held_wrong {
         if !names.contains(name) {
-            failures.push(format!("{name}: listed as wrong, but no case has that name"));
+            failures.push(format!("{name}: listed as different, but no case has this name"));
         }
     }
     assert!(

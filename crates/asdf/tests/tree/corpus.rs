@@ -68,8 +68,8 @@ fn corpus_line_breaks_are_read_as_in_yaml_1_1() {
     }
 }
 
-/// Quotes long integers in a JSON text. If the value of a key is an integer of more than 15
-/// characters, replaces the integer with a string.
+/// Quotes long integers in JSON. If the value of a key is an integer of more than 15 characters,
+/// replaces the integer with a string.
 fn quote_integers(json: &str) -> String {
     let mut quoted = String::new();
     let mut rest = json;

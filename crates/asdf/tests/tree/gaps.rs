@@ -142,7 +142,7 @@ fn an_alias_refers_to_the_last_definition_of_its_anchor() {
 }
 
 #[test]
-fn a_two_byte_percent_escape_in_a_tag_is_one_character() {
+fn two_percent_escapes_in_a_tag_can_encode_one_character() {
     let document = parse("%TAG ! tag:a/\n---\nx: !b%C3%A9%21 1\n");
     assert_eq!(document.root().get("x").unwrap().tag(), Some("tag:a/bé!"));
 }

@@ -21,7 +21,7 @@ fn strings(value: &Value) -> Option<Vec<&str>> {
 }
 
 #[test]
-fn corpus_yaml_suite_produces_the_same_events_as_libyaml() {
+fn corpus_yaml_suite_produces_the_same_events_as_libyaml_except_in_listed_cases() {
     let Some(corpus) = testdata::corpus() else { return };
     let recorded = std::fs::read(corpus.join("yaml/suite.json")).unwrap();
     let recorded: Value = serde_json::from_slice(&recorded).unwrap();

@@ -1,4 +1,4 @@
-//! How the tag of a node determines its type and value.
+//! The type and value of a node, which depend on its tag.
 
 use asdf::yaml::{Content, Document, Integer, NodeKind, YamlNode};
 

@@ -113,7 +113,7 @@ fn checksums_can_be_omitted() {
 }
 
 #[test]
-fn the_tree_is_padded_with_spaces() {
+fn the_padding_of_the_tree_consists_of_spaces_and_a_final_line_feed() {
     for pad in [1, 2, 5000] {
         let bytes =
             bytes_of(&Writer::new(three_arrays()).options(WriteOptions::new().pad_tree(pad)));

@@ -1,6 +1,6 @@
 //! Writing files for the Python reference to read: copies of the reference's files, repaired files,
-//! and strings of every kind. `cargo xtask interop` sets `SCIBIN_INTEROP` to the folder of the
-//! files, and `interop/check.py` reads them.
+//! and strings of every kind. `cargo xtask interop` sets `SCIBIN_INTEROP` to the folder that
+//! contains the files, and `interop/check.py` reads them.
 
 use std::fs;
 use std::path::Path;
@@ -61,8 +61,8 @@ fn interop_copies_of_reference_files_are_written_for_python() {
     fs::write(ours.join("copies.json"), Json::from(copies).to_string()).unwrap();
 }
 
-/// Edits a copy so that its blocks move, then undoes the edit. Returns `false` for a file that
-/// refers to external files, because these are not in the folder.
+/// Edits a copy so that its blocks move, then undoes the edit. Does nothing and returns `false` if
+/// the file refers to external files, because they are not in the folder of the copy.
 fn edit_and_undo(file: &Asdf, original: &Path, path: &Path) -> bool {
     let is_external =
         |node: asdf::Node<'_>| node.get("source").is_some_and(|source| source.as_str().is_some());

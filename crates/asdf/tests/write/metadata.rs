@@ -1,4 +1,4 @@
-//! Writing the library, the history and the extensions of a file.
+//! Writing the metadata of a file: its `asdf_library`, history and extensions.
 
 use asdf::tag::Version;
 use asdf::tree::metadata::{ExtensionMetadata, HistoryEntry, Software};

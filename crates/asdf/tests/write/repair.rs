@@ -620,7 +620,7 @@ fn repairing_keeps_valid_golden_files_valid_and_repairing_again_changes_nothing(
 }
 
 #[test]
-fn repairing_a_hostile_file_does_not_produce_a_much_larger_file() {
+fn repairing_hostile_files_neither_panics_nor_produces_much_larger_files() {
     let good = plain();
     let blocks = offsets(&good);
     // Write nonsensical values to each field of a header.
