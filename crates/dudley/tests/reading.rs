@@ -18,7 +18,8 @@ fn hex(text: &str) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(byte).collect()
 }
 
-/// Reads example files (a) and (b) of the specification, one little-endian and one big-endian.
+/// Reads example files (a) and (b) of the specification, one little-endian and one big-endian. The
+/// layout of (a) is omitted.
 #[test]
 fn native_files_of_both_byte_orders_are_read() {
     let layout = Layout::parse("N : i2  x = f8[N]  ## (cm) demo\n").unwrap();
@@ -104,7 +105,7 @@ fn the_last_dimension_of_text_is_the_length_of_the_strings() {
 }
 
 #[test]
-fn data_without_strides_is_rejected_with_the_reason() {
+fn data_without_strides_or_past_the_end_is_rejected_with_the_reason() {
     let layout =
         Layout::parse("a = f8 -> gzip  b = f8  c = { N : i4  d = u1[N] }[2] @64  e = f8[3] @100")
             .unwrap();

@@ -1,4 +1,5 @@
-//! Comparing the layouts of C structs with the results of the C compiler.
+//! Creating layouts from C code. The sizes and offsets in the layouts must equal those of the C
+//! compiler.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -79,7 +79,7 @@ fn a_fix_is_suggested_for_a_misspelt_type() {
 }
 
 #[test]
-fn syntax_of_later_versions_of_the_language_is_recognised() {
+fn syntax_of_later_versions_of_the_language_is_rejected_with_help() {
     for (text, help) in [
         ("t == f8[3]", "here a typedef is `name {\"\" = type}`"),
         ("l += f8", "extended by `name [..]`"),

@@ -436,7 +436,7 @@ unu = f8[NGROUP, JMAX-, IMAX-]
 }
 
 #[test]
-fn the_state_template_has_the_documented_addresses() {
+fn the_state_template_has_the_addresses_computed_by_hand() {
     assert_eq!(
         addresses(TEMPLATE, &sizes(4, 3, 2)),
         [

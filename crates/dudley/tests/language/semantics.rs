@@ -36,7 +36,7 @@ fn a_name_refers_to_the_nearest_parameter_declared_before_it() {
 }
 
 #[test]
-fn arrays_are_equal_only_if_their_type_and_shape_and_placement_and_filter_are_equal() {
+fn arrays_declared_alike_have_equal_descriptions_and_other_arrays_differ() {
     let layout = parse(
         "a = f8[3] b = f8[3] c = f8[3] @ 800 d = f8[3, 2] e = f8[3] -> gzip f = f8[3] g = f8 [3] h = <f8[3]
          i = f4[3] l [f8[3], f8[3], [f8[3]]] j = f8[3] ## m\n k = f8[3]",
