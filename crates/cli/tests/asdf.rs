@@ -1,7 +1,7 @@
 //! Tests of the commands that show the content of ASDF files. Some of the files are damaged,
 //! hostile or large.
 
-#![allow(clippy::format_collect, clippy::format_push_string, reason = "small texts, built once")]
+#![allow(clippy::format_collect, clippy::format_push_string, reason = "short strings, built once")]
 
 mod program;
 

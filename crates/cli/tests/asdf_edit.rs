@@ -427,7 +427,7 @@ fn edit_keeps_the_text_if_another_program_has_changed_the_file() {
 }
 
 #[test]
-fn changing_a_pipe_is_rejected_without_waiting() {
+fn commands_that_change_a_file_reject_a_pipe_without_blocking() {
     let folder = folder();
     let made = std::process::Command::new("mkfifo").arg(folder.path("pipe")).status();
     assert!(made.is_ok_and(|status| status.success()));

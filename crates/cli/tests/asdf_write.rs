@@ -174,7 +174,7 @@ fn an_invalid_tree_is_reported_as_bad_data_with_its_position() {
 }
 
 #[test]
-fn an_existing_asdf_file_is_replaced_only_with_force() {
+fn asdf_commands_replace_an_existing_file_only_with_force() {
     let folder = folder();
     folder.write("old", "old");
     for command in [

@@ -284,7 +284,7 @@ fn blpk_info_prints_the_lines_of_the_original_program() {
 }
 
 #[test]
-fn the_option_verbose_prints_the_lines_of_the_original_program() {
+fn verbose_output_matches_the_original_program() {
     let folder = folder();
     let output = done(&folder, &["-v", "-n", "1", "c", "-z", "100000", "a"]);
     assert_eq!(stdout(&output), "");

@@ -336,7 +336,7 @@ fn a_closed_standard_error_does_not_change_the_status() {
 
 #[test]
 #[cfg(unix)]
-fn a_pipe_is_rejected_without_waiting_and_reported_once() {
+fn a_pipe_is_rejected_without_blocking_and_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe.asdf");
     let made = Command::new("mkfifo").arg(&pipe).status().unwrap();

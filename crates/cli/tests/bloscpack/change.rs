@@ -124,7 +124,7 @@ fn append_can_replace_the_metadata() {
 }
 
 #[test]
-fn recover_keeps_intact_chunks() {
+fn recover_keeps_the_chunks_before_the_damage_and_its_options_also_keep_later_ones() {
     let folder = packed();
     let bytes = folder.read("a.blp");
     folder.write("cut.blp", &bytes[..bytes.len() - 100]);
@@ -312,7 +312,7 @@ fn meta_edits_the_value_at_a_pointer() {
 }
 
 #[test]
-fn convert_rewrites_old_versions_without_changing_chunks() {
+fn convert_changes_the_format_version_and_keeps_the_data() {
     let folder = packed();
     let chunk = |file: &str| {
         let path = folder.path(file);

@@ -156,7 +156,7 @@ fn an_array_with_too_many_empty_rows_is_not_printed() {
 }
 
 #[test]
-fn unreadable_paths_cause_status_2_and_a_single_message() {
+fn unreadable_or_unsuitable_input_files_cause_status_2_and_a_single_message() {
     let folder = packed();
     for arguments in [
         &["bloscpack", "pack", "missing"][..],

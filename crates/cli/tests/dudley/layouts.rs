@@ -207,7 +207,7 @@ fn unreadable_files_and_invalid_arguments_cause_status_2() {
 }
 
 #[test]
-fn layouts_in_other_encodings_are_converted_to_utf8() {
+fn fmt_converts_layouts_in_other_encodings_to_utf8() {
     let folder = Folder::new();
     folder.write("a.dud", b"\xef\xbb\xbfx = f8\r\ny = f8 ## \xe9\r");
     let output = folder.run(&["dudley", "check", "a.dud"]);

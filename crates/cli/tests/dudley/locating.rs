@@ -25,7 +25,7 @@ fn lines(output: &Output) -> Vec<Value> {
 }
 
 #[test]
-fn index_compiles_a_layout_that_get_and_dump_use() {
+fn get_and_dump_accept_a_layout_compiled_by_index() {
     let folder = Folder::new();
     folder.write("run.dud", "< N : u1  x = u2[N]  p = { a = u1 }");
     folder.write("run.bin", [2, 0, 5, 0, 6, 0, 7]);

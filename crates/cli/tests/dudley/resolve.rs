@@ -152,7 +152,7 @@ fn the_number_of_listed_members_is_limited() {
 }
 
 #[test]
-fn resolve_prints_the_expected_rows_for_every_corpus_case() {
+fn resolve_prints_the_expected_rows_for_the_corpus_cases_without_a_stream() {
     let Some(corpus) = testdata::corpus() else { return };
     let text = std::fs::read_to_string(corpus.join("dudley/cases.json")).unwrap();
     let cases: Value = serde_json::from_str(&text).unwrap();
