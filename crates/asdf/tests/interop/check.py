@@ -1,4 +1,4 @@
-"""Reads the files that the Rust test `write` wrote with the Python reference, and compares the content with the
+"""Uses the Python reference to read the files that the Rust test `write` wrote, and compares the content with the
 expected values: `check.py DIRECTORY`."""
 
 import bz2
@@ -39,7 +39,7 @@ def blocks(data):
 
 
 def check_streams(data):
-    """Checks that each compressed block contains a single stream, with nothing after it."""
+    """Checks that each block compressed with zlib or bzip2 contains a single stream, with nothing after it."""
     decoders = {"zlib": zlib.decompressobj, "bzp2": bz2.BZ2Decompressor}
     for code, stored, size in blocks(data):
         if code in decoders:

@@ -1,4 +1,4 @@
-"""Writes arrays of every datatype, byte order, stride and mask that the Python reference can write, and
+"""Writes arrays of various datatypes, byte orders, strides, masks and codecs with the Python reference, and
 records what the reference reads back: `write.py DIRECTORY`. The Rust tests then read the files, and
 compare the results with the records."""
 
@@ -47,7 +47,7 @@ def random_array(dtype, shape):
 
 
 def views(array):
-    """Yields views of an array with every kind of strides, each with a name."""
+    """Yields views of an array with various strides, each with a name."""
     yield "plain", array
     yield "step", array[::2]
     yield "reversed", array[::-1]

@@ -5,7 +5,7 @@ loader: `yaml_texts.py DIRECTORY`. The Rust test `interop` then reads the texts,
 Each line of `yaml.jsonl` is an object with the `text` and either
 - `rejected`, the message with which PyYAML rejects the text, or
 - `events`, a list of [kind, anchor, tag, style, text], and either `json`, the value as `scibin asdf tree --json`
-  prints it, or `unmade`, the reason why PyYAML creates no value."""
+  prints it, or `unmade`, the reason why there is no value to compare."""
 
 import base64
 import datetime
@@ -241,7 +241,7 @@ class Events(list):
 
 
 def events(text):
-    """Returns the events of a text, which must contain a single document."""
+    """Returns the events of a text, which must contain at most one document."""
     found = Events()
     documents = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):

@@ -17,7 +17,7 @@ struct Case {
     text: String,
     /// The error of `PyYAML`, if it rejects the text.
     rejected: Option<String>,
-    /// The error of `PyYAML`, if it parses the text but fails to create a value.
+    /// The reason why there is no value to compare, if `PyYAML` parses the text.
     unmade: Option<String>,
     events: Vec<Value>,
     json: Value,
