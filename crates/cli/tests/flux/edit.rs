@@ -137,7 +137,7 @@ fn pack_restores_an_externalized_archive() {
 }
 
 #[test]
-fn gc_removes_blobs_that_no_archive_refers_to() {
+fn gc_removes_blobs_that_none_of_the_given_archives_refers_to() {
     let folder = stored();
     let store = DirStore::open(folder.path("blobs")).unwrap();
     store.put(HashType::Sha1, b"nobody's").unwrap();

@@ -289,7 +289,7 @@ fn lint_prints_many_diagnostics_in_bounded_memory() {
 }
 
 #[test]
-fn verify_json_contains_the_same_findings_as_the_text_output() {
+fn verify_reports_duplicate_paths_in_text_and_in_json_with_the_same_status() {
     let folder = Folder::new();
     let entry = r#"{"path":"f","mode":33188,"size":2,"encoding":"utf-8","data":"ab"}"#;
     folder.write("twice.json", format!("[{entry},{entry}]"));

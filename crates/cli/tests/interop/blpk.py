@@ -29,8 +29,8 @@ WRONG_SIZES = ("0", "-1", "2G", "0.5B", "1k", "1KB", "", "nan", "nanK", "-1K", "
 
 
 class Differs(str):
-    """A step whose outcome differs on purpose, with the reason. `ours` is our exit status. `leaves` lists files
-    that only the original leaves behind, or whose content differs; they are not compared."""
+    """A step whose outcome differs on purpose, with the reason. `ours` is our exit status, if it differs. `leaves`
+    lists files that only one of the programs leaves behind, or whose content differs; they are then removed."""
 
     def __new__(cls, line, why, ours=None, leaves=()):
         step = super().__new__(cls, line)
@@ -142,8 +142,9 @@ ZLIB = re.compile("meta_codec|meta_comp_size|metadata of size|raw.metadata.heade
 
 def printed(result):
     """Returns the lines of standard output and standard error, sorted, without memory addresses, without the codec
-    that only one of the programs supports, and without lines that depend on the version of zlib. Dictionaries have the
-    form in which Python prints them up to version 3.11, as our program does."""
+    that only one of the programs supports, without lines that begin with `bloscpack: `, and without lines that depend
+    on the version of zlib. Ordered dictionaries have the form in which Python prints them up to version 3.11, as our
+    program does."""
     lines = (result.stdout + result.stderr).splitlines()
     lines = (re.sub(r" at 0x[0-9a-f]+", "", line) for line in lines)
     lines = (line.replace("'snappy', ", "").replace("snappy, ", "") for line in lines)

@@ -1,6 +1,6 @@
 """Checks files against schemas with the Python reference and with `scibin asdf validate`, and compares the verdicts:
-`validate.py DIRECTORY SCIBIN`. The files are those in DIRECTORY, those of a corpus if there is one, files with one
-fault each, the test files of the mission packages, and Roman data models with and without a fault."""
+`validate.py DIRECTORY SCIBIN`. The files are those in DIRECTORY, those of a corpus if there is one, files with at most
+one fault each, the test files of the mission packages, and Roman data models with and without a fault."""
 
 import json
 import os

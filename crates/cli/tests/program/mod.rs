@@ -1,6 +1,6 @@
 //! Running the program from tests, in a temporary folder.
 
-#![allow(dead_code, reason = "each file of tests uses some of them")]
+#![allow(dead_code, reason = "each test uses only some of the items")]
 
 use std::ffi::OsStr;
 use std::io::Write;

@@ -94,7 +94,7 @@ fn nan_and_masked_elements_are_transparent() {
 }
 
 #[test]
-fn arrays_of_every_format_can_be_drawn() {
+fn the_same_array_is_drawn_identically_from_every_format_that_has_arrays() {
     let folder = ramp();
     folder.done(&["bloscpack", "pack", "-q", "x.npy", "-o", "x.blp"]);
     folder.write("x.dud", "x = u1[16, 16]\n");

@@ -110,7 +110,7 @@ fn commands_that_change_check_or_compare_files_print_nothing_with_quiet() {
 }
 
 #[test]
-fn diff_prints_nothing_with_quiet() {
+fn diff_of_different_files_prints_nothing_with_quiet() {
     let folder = files();
     folder.write("other.dud", "y = f8[3]\n");
     folder.write("other.json", "[]");

@@ -115,7 +115,7 @@ fn bad_data_causes_status_1() {
 }
 
 #[test]
-fn a_comparison_with_an_unreadable_file_causes_status_2() {
+fn a_comparison_with_a_damaged_file_causes_status_2() {
     for (extension, commands) in COMPARISONS {
         for command in *commands {
             let (status, said) = run(&files(), command, &format!("bad.{extension}"));
@@ -180,7 +180,7 @@ fn the_option_json_is_rejected_if_a_command_prints_another_format() {
 }
 
 #[test]
-fn every_command_reports_that_a_file_is_compressed() {
+fn commands_report_that_a_file_is_compressed_unless_they_import_it() {
     for (extension, commands) in COMMANDS.iter().chain(COMPARISONS) {
         // Skip C source and `.npy` files, which are only imported.
         if matches!(*extension, "h" | "npy") {

@@ -286,7 +286,7 @@ fn files_that_report_no_size_are_read_to_the_end() {
 /// it must reject the pipe, rather than wait for a writer or treat the pipe as empty.
 #[cfg(unix)]
 #[test]
-fn a_named_pipe_is_rejected_without_waiting_unless_it_can_be_read_from_start_to_end() {
+fn a_named_pipe_is_read_by_some_commands_and_rejected_without_waiting_by_the_others() {
     let folder = files();
     let made = Command::new("mkfifo").arg(folder.path("fifo")).status();
     if !made.is_ok_and(|status| status.success()) {
@@ -351,7 +351,7 @@ fn a_named_pipe_is_rejected_without_waiting_unless_it_can_be_read_from_start_to_
         assert_eq!(status(&output), 2, "{command}: {}", stderr(&output));
         assert!(stderr(&output).contains("fifo"), "{command}: {}", stderr(&output));
     }
-    // Commands that read from start to end accept a pipe, and wait for a writer.
+    // These commands read from start to end, so they accept a pipe and wait for a writer.
     for command in ["dudley check fifo", "dudley tree fifo", "dudley from-c fifo"] {
         let content = if command.ends_with("from-c fifo") { "good.h" } else { "good.dud" };
         let script = format!("cat {content} > fifo & exec \"$0\" {command}");
