@@ -152,7 +152,7 @@ impl<'t> Search<'t> {
     /// the asdf library, with or without the module (`int`, `float`, `str`, `bool`, `NoneType`,
     /// `list`, `dict`, `NDArrayType` and so on), a name used by this crate (`integer`, `string`,
     /// `boolean`, `null`, `sequence`, `mapping`, `array` and so on), or a tag or its last parts,
-    /// with or without the version. `*` matches any characters.
+    /// with or without the version. `*` matches any characters, and `?` matches a single one.
     #[must_use]
     pub fn type_name(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
@@ -164,7 +164,7 @@ impl<'t> Search<'t> {
     }
 
     /// Restricts the search to nodes with a certain tag, given as the whole tag or its last parts, with or
-    /// without the version. `*` matches any characters.
+    /// without the version. `*` matches any characters, and `?` matches a single one.
     #[must_use]
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
         self.tag = Some(tag.into());
@@ -278,8 +278,9 @@ fn is_equal(node: Node<'_>, json: &Json) -> bool {
     }
 }
 
-/// Compares the number in a node with another number. Integers are compared exactly. Returns `None`
-/// if the node is not a number, or if one of the numbers is NaN.
+/// Compares the number in a node with another number. Two integers of up to 128 bits are compared
+/// exactly, any other numbers as floats. Returns `None` if the node is not a number, or if one of
+/// the numbers is NaN.
 fn order(node: Node<'_>, number: &Number) -> Option<Ordering> {
     match number.as_i128().zip(node.as_i128()) {
         Some((number, found)) => Some(found.cmp(&number)),

@@ -11,7 +11,7 @@ use crate::tree::Node;
 use super::unopened_files::UnopenedFiles;
 
 /// A function that is called on any thread after a block has been checked. Its argument is the
-/// stored size of the block in bytes.
+/// stored size of the block in bytes, or 0 if it is unknown.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// Options for checking a file.
@@ -56,14 +56,14 @@ pub struct VerifyReport {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CheckedBlock {
-    /// The path of the external file that contains the block, or `None` if the block is in the
-    /// checked file.
+    /// The path of the external file that contains the block, its URI if a resolver opened it, or
+    /// `None` if the block is in the checked file.
     pub path: Option<String>,
     /// Zero-based index of the block in its file.
     pub index: usize,
     /// Size of the stored data in bytes, or 0 if it is unknown.
     pub stored_len: u64,
-    /// The result of verifying the checksum, or `None` if the block cannot be read.
+    /// The result of verifying the checksum, or `None` if the block cannot be read or decoded.
     pub checksum: Option<ChecksumVerdict>,
 }
 

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The index is only a hint. This module writes and strictly parses the text of the index; the offsets are
-//! compared with the blocks when the blocks are read.
+//! compared with the block headers when the headers are read.
 //!
 //! See the ASDF standard, "Low-level file layout", Block index.
 

@@ -10,8 +10,9 @@
 //!
 //! A `...` in column 0 ends the document even inside a block scalar; an indented `...` is content,
 //! and so are `....` and `foo...bar`. In some files, `...` is followed directly by the block magic
-//! or a lone carriage return; this also ends the tree, but is reported. If a file has no `...`
-//! line, its tree ends at the first plausible block, if there is one.
+//! or a lone carriage return; this also ends the tree, but is reported. If a plausible block comes
+//! before any `...` line, the tree ends at that block. If there is neither, the tree ends at the
+//! first block magic or, without a magic, at the end of the file.
 //!
 //! The regular expression in the standard, `\r?\n...\r?\n`, is not used, because its dots match any three
 //! characters.
@@ -68,7 +69,7 @@ pub(crate) fn search(text: &[u8], from: usize, complete: bool) -> TreeEnd {
     }
 }
 
-/// Returns the offsets of all lines that begin with `...`, starting at byte `from`.
+/// Returns the offsets of all lines that begin with `...`, searching from byte `from`.
 fn line_starts_with_dots(text: &[u8], from: usize) -> impl Iterator<Item = usize> {
     let first = (from == 0 && text.starts_with(b"...")).then_some(0);
     let others = memmem::find_iter(&text[from..], b"\n...").map(move |at| from + at + 1);

@@ -33,8 +33,8 @@ impl ArrayData<'_> {
 
 /// An array together with the data that contains its elements.
 ///
-/// Only [`read`](Self::read) and [`read_all`](Self::read_all) provide access to the bytes, because
-/// they verify the checksum of the block if the options require it.
+/// The elements are read through [`read`](Self::read) and [`read_all`](Self::read_all), which verify
+/// the checksum of the block if the options require it.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredArray<'a>(Array<VerifiedData<'a>>);
 

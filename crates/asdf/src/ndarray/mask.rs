@@ -2,13 +2,13 @@
 //!
 //! | `mask` | masked elements |
 //! |---|---|
-//! | a number | elements equal to the number, after converting it to the array's type; NaN masks all NaNs |
-//! | a complex number | elements equal to the number, which is converted in the same way |
+//! | a real number | elements equal to the number, rounded to the precision of float or complex elements; NaN masks all NaNs |
+//! | a complex number | like a real number, but an error if the elements are real floats |
 //! | an array | elements at positions where the array, after broadcasting, is nonzero |
-//! | none, but inline data with `null` | the elements that are `null` |
+//! | none, but inline data with `null` | the elements that are `null`, and the records that contain `null` |
 //!
-//! If inline data contains `null` and there is also a `mask`, an element is masked if it is `null`
-//! or the `mask` masks it, as in numpy. Python writes masked arrays in this form.
+//! If inline data contains `null` and there is also a `mask`, an element is masked if the `null` or
+//! the `mask` masks it, as in numpy. Python writes masked arrays in this form.
 //!
 //! The mask of a mask is ignored, so an array may be its own mask.
 

@@ -50,7 +50,8 @@ impl YamlNode<'_> {
         self.array_error(ArrayError::Invalid { key, message: message.into() })
     }
 
-    /// Converts an error about the elements of an array. The error names `datatype`, if it is known.
+    /// Converts an error about the elements of an array. If the elements have the wrong type, the error names
+    /// `datatype` in the notation of the tree. If `datatype` is `None`, it names the type as in numpy.
     pub(crate) fn elements_error(
         self,
         error: binio::array::ElementsError,

@@ -234,7 +234,8 @@ fn parse_shape(node: YamlNode<'_>) -> Result<Shape> {
 
 fn parse_dimension(node: YamlNode<'_>) -> Result<u64> {
     node.as_u64().filter(|&count| i64::try_from(count).is_ok()).ok_or_else(|| {
-        let message = "expected integers from 0 to 2^63-1; only the first may be '*'";
+        let message =
+            "expected integers from 0 to 2^63-1; only the first dimension of an array may be '*'";
         node.invalid("shape", message)
     })
 }

@@ -54,8 +54,8 @@ impl<'a> YamlNode<'a> {
         is_ndarray_tag(self.tag())
     }
 
-    /// Returns the block number in the `source` of an array, or `None` if the node is not an array
-    /// in a block of this file.
+    /// Returns the block number in the `source` of an array, or `None` if the node has no ndarray
+    /// tag or its `source` is not a number.
     pub(crate) fn block_ref(self) -> Option<BlockRef> {
         match Source::parse(self.get("source").filter(|_| self.is_ndarray())?)? {
             Source::Block(block) => Some(block),

@@ -57,7 +57,7 @@ pub enum Origin<'a> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Masked<T> {
-    /// All elements in C order. Masked elements have their original values.
+    /// All elements in C order. Masked elements have their stored values; `null` in the tree is read as 0.
     pub values: Vec<T>,
     /// Whether each element is masked, or `None` if the array has no mask.
     pub mask: Option<Vec<bool>>,
@@ -167,8 +167,8 @@ impl<'a> NdArray<'a> {
     }
 
     /// Returns the elements in C order. They are not copied if they are already in memory (mapped, loaded or
-    /// decoded) as an aligned contiguous range in native byte order. Otherwise, they are read into new memory.
-    /// The mask is ignored.
+    /// decoded) as an aligned contiguous range in native byte order. Otherwise, and always for `bool`, they are
+    /// read into new memory. The mask is ignored.
     ///
     /// ```
     /// use asdf::value::Array;
@@ -263,7 +263,7 @@ impl<'a> NdArray<'a> {
     }
 
     /// Like [`Self::read_bytes`], but reads into a slice of exactly the same size. Large reads, including
-    /// those of slices, run in parallel in the caller's rayon pool (feature `rayon`).
+    /// those of slices, can run in parallel in the caller's rayon pool (feature `rayon`).
     ///
     /// # Errors
     ///

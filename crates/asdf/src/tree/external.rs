@@ -13,7 +13,7 @@
 //! keeps a list of all files that are reached from it, directly or indirectly. A file is added to
 //! the list when it is first needed. The list has at most
 //! [`OpenOptions::max_files`](crate::OpenOptions::max_files) files, and only some of them are open
-//! at a time. A file that refers to itself is not opened again.
+//! at a time. A file that refers to itself by its path is not opened again.
 
 use std::path::{Component, Path, PathBuf};
 

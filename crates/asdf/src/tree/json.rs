@@ -109,10 +109,10 @@ pub enum Aliases {
 /// # Errors
 ///
 /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind [`Cycle`](ReferenceError::Cycle) if
-/// a node contains itself, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if aliases and merge keys expand
-/// too much, with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection, and with
-/// [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be written. The output is then incomplete and not
-/// valid JSON. A node that cannot be converted is not an error, but is written as `{"$error": ..}`.
+/// a node contains itself and aliases are expanded, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
+/// aliases and merge keys expand too much, with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a
+/// collection, and with [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be written. The output is then
+/// incomplete and not valid JSON. A node that cannot be converted is not an error, but is written as `{"$error": ..}`.
 pub fn write(node: YamlNode<'_>, options: &Options, out: &mut dyn Write) -> Result<()> {
     write_node(node, None, *options, out)
 }
@@ -171,7 +171,7 @@ struct Writer<'a, 'w> {
     walk: Walk<'a, NodeId, Children<'a>, Collection>,
     /// Pointers to the anchored nodes written so far, for use in references.
     written: HashMap<NodeId, String>,
-    /// Number of nodes written.
+    /// Number of nodes written. The entries of mappings and long datatypes also count as nodes.
     spent: u64,
     budget: u64,
     max_bytes: u64,
@@ -412,7 +412,7 @@ fn items<'a>(
     Box::new(mentions.enumerate().map(move |(index, item)| (Token::Index(index), form(item))))
 }
 
-/// Returns `true` if the JSON form of a node does not reflect its tag, so that the node has to be wrapped.
+/// Returns `true` if the JSON form of a node does not reflect its tag, in which case the node has to be wrapped.
 fn is_wrapped(tag: &str) -> bool {
     const CONSTRUCTED: [&str; 13] = [
         "str",

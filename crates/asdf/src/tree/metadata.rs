@@ -50,7 +50,7 @@ pub struct Software {
 pub struct History {
     /// The extensions that were used to write the file.
     pub extensions: Vec<ExtensionMetadata>,
-    /// The recorded actions, oldest first.
+    /// The recorded actions in the order of the file, usually oldest first.
     pub entries: Vec<HistoryEntry>,
 }
 
@@ -169,7 +169,7 @@ impl Asdf {
     /// # Errors
     ///
     /// Same as [`document`](Self::document). Also fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if
-    /// `history` is a scalar, or if anything in it lacks a required key: `description` in an entry,
+    /// `history` is a scalar other than null, or if anything in it lacks a required key: `description` in an entry,
     /// `extension_class` in an extension, `name` and `version` in software.
     pub fn history(&self) -> Result<History> {
         let Some(history) = self.tree()?.get("history") else { return Ok(History::default()) };

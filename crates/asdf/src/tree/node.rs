@@ -165,7 +165,7 @@ impl<'a> Node<'a> {
     ///   sequence without a tag,
     /// - [`Missing`](ArrayError::Missing) or [`Invalid`](ArrayError::Invalid) if a key of the declaration is
     ///   missing or invalid,
-    /// - [`Data`](ArrayError::Data) if the block does not exist or its file cannot be opened,
+    /// - [`Data`](ArrayError::Data) if the block does not exist or is invalid, or if its file cannot be opened,
     /// - [`OutsideBlock`](ArrayError::OutsideBlock) if some elements lie outside the block,
     /// - [`Inline`](ArrayError::Inline) if elements in the tree do not fit the declaration,
     /// - [`Mask`](ArrayError::Mask) if the mask does not fit the array.
@@ -185,11 +185,12 @@ impl<'a> Node<'a> {
         Err(self.array_error(ArrayError::NotAnArray(message)))
     }
 
-    /// Like [`Self::ndarray`], but accepts any tag.
+    /// Like [`Self::ndarray`], but does not check the tag.
     ///
     /// # Errors
     ///
-    /// Same as [`ndarray`](Self::ndarray), except that the tag does not matter.
+    /// Same as [`ndarray`](Self::ndarray), except that [`NotAnArray`](ArrayError::NotAnArray) means that the
+    /// node is a scalar.
     pub fn ndarray_forced(self) -> Result<NdArray<'a>> {
         array::open(self.files, self.yaml)
     }
@@ -296,8 +297,9 @@ impl Asdf {
         Ok(Node::new(Files::of(self), self.document()?.root()))
     }
 
-    /// Returns the node with an id that [`yaml::YamlNode::id`] returned for this file. Store the id if a
-    /// [`Node`], which borrows the file, cannot be stored, for example in bindings for another language.
+    /// Returns the node with the given id, which must come from [`yaml::YamlNode::id`] on a node of this file.
+    /// A [`Node`] borrows the file; where it cannot be stored, for example in bindings for another language,
+    /// store its id.
     ///
     /// # Errors
     ///

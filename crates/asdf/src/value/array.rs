@@ -47,7 +47,7 @@ pub struct Array {
 pub enum Mask {
     /// All elements equal to this value. NaN masks every NaN.
     Value(Value),
-    /// The elements for which this array is nonzero. It is usually an array of booleans.
+    /// The elements at positions where this array is nonzero. The array usually consists of booleans.
     Array(Box<Array>),
 }
 
@@ -220,7 +220,7 @@ impl Array {
         Self::new(Arc::new(data), datatype, layout.map_err(invalid)?, limits)
     }
 
-    /// Copies an array from the crate `ndarray`.
+    /// Copies an array of the `ndarray` crate.
     ///
     /// # Errors
     ///

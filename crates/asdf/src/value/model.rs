@@ -167,8 +167,8 @@ impl Value {
         Some(kind_and_name(self)?.1)
     }
 
-    /// Returns `true` if the value describes an array in a file, which is the case if it has an
-    /// ndarray tag.
+    /// Returns `true` if the value has an ndarray tag. Arrays copied from a file have one, but a
+    /// [`Self::Array`] usually does not.
     pub(crate) fn is_ndarray(&self) -> bool {
         is_ndarray_tag(self.tag())
     }

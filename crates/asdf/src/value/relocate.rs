@@ -11,8 +11,8 @@ use crate::value::walk::Visit;
 use crate::value::{Tree, Value};
 
 impl Tree {
-    /// Rewrites the relative URIs of external files in arrays, in `$ref` and in
-    /// `core/externalarray`, so that a tree read from the folder `from` can be written to the
+    /// Rewrites the relative URIs of external files in arrays, in `$ref` and in `fileuri` (used by
+    /// `core/externalarray`), so that a tree read from the folder `from` can be written to the
     /// folder `to`. Absolute paths and URIs with a scheme are kept. Returns `true` if a URI was
     /// rewritten.
     ///

@@ -70,7 +70,7 @@ impl ScalarText {
         self.integer()?.as_i128()?.try_into().ok()
     }
 
-    /// Returns the value if the scalar is an integer and has no tag.
+    /// Returns the value if the scalar is an integer, assuming that it has no tag.
     pub(crate) fn integer(&self) -> Option<Integer<'static>> {
         if !self.resolves() {
             return None;

@@ -81,7 +81,8 @@ struct Tolerance {
 #[non_exhaustive]
 pub struct Difference {
     /// The pointer to the node. If only one of the trees contains the node, the pointer applies to
-    /// that tree.
+    /// that tree. If the difference is in a field of an array of records, the name of the field is
+    /// appended to the pointer to the array.
     pub pointer: String,
     /// The kind of difference, with details.
     pub kind: DifferenceKind,
@@ -91,9 +92,11 @@ pub struct Difference {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum DifferenceKind {
-    /// Only the second tree contains the node, whose value is given in abbreviated form.
+    /// Only the second tree contains the node or field. The string is the abbreviated value of the
+    /// node, or `a field`.
     Added(String),
-    /// Only the first tree contains the node, whose value is given in abbreviated form.
+    /// Only the first tree contains the node or field. The string is the abbreviated value of the
+    /// node, or `a field`.
     Removed(String),
     /// The values or their types differ. Both values are given in abbreviated form.
     Value(String, String),

@@ -13,7 +13,7 @@ impl Tolerance {
         if let (Number::Int(_), Number::Int(_), true) = (before, after, self.is_exact()) {
             return false;
         }
-        // If there is a tolerance, floats are precise enough.
+        // Floats are precise enough, because there is a tolerance or the numbers are not both integers.
         let (before, after) = (before.to_complex(), after.to_complex());
         if before.is_nan() || after.is_nan() {
             return before.is_nan() && after.is_nan();

@@ -9,8 +9,8 @@ use crate::ndarray::source::Source;
 use crate::ndarray::{datatype_name, inline};
 use crate::yaml::YamlNode;
 
-/// Returns the reason why an array does not match a keyword. Returns `None` if it matches, or if the node has
-/// no ndarray tag.
+/// Returns the reason why an array does not match a keyword. Returns `None` if it matches, if the node has no
+/// ndarray tag, or if `ndim` or `max_ndim` is not a non-negative integer.
 pub(super) fn mismatch(
     node: YamlNode<'_>,
     schema: YamlNode<'_>,
@@ -87,8 +87,9 @@ fn of_datatype(found: &Datatype, wanted: YamlNode<'_>, is_exact: bool) -> Option
     (!fits).then(|| format!("expected {how}the datatype {wanted}, found {found}"))
 }
 
-/// Returns `true` if numpy considers the conversion from one type to another safe. If `is_exact` is set, the
-/// types must be the same, apart from the byte order.
+/// Returns `true` if numpy considers the conversion from one type to another safe. Conversions of numbers to
+/// strings are never accepted, although numpy considers some of them safe. If `is_exact` is set, the types must
+/// be the same, apart from the byte order.
 fn fits(from: ScalarType, to: ScalarType, is_exact: bool) -> bool {
     use ScalarKind::{Bool, Bytes, Complex, Float, Int, Uint, Unicode};
 

@@ -15,8 +15,8 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::yaml::{NodeId, NodeKind, YamlNode};
 
-/// Maximum nesting depth of schemas. The limit exceeds any reasonable depth, but keeps the
-/// recursion from overflowing the stack.
+/// Maximum nesting depth of schemas, including those reached through references. The limit exceeds
+/// any reasonable depth, but keeps the recursion from overflowing the stack.
 const MAX_DEPTH: usize = 200;
 
 /// Maximum number of pairs of nodes and schemas whose results are remembered. Further pairs are checked each
@@ -332,9 +332,9 @@ impl<'s> Checker<'s> {
         self.fail(Code::SchemaMismatch, node, schema, keyword, message)
     }
 
-    /// Explains why a node matches none of several schemas. Includes the first mismatch with each
-    /// schema, unless there are more than eight schemas or the message of a mismatch contains a
-    /// semicolon.
+    /// Explains why a node matches none of several schemas. Includes the first mismatch that
+    /// [`Self::check_shallow`] finds for each schema, unless there are more than eight schemas or the
+    /// message of a mismatch contains a semicolon.
     fn none_of(
         &mut self,
         node: YamlNode<'_>,
@@ -536,7 +536,7 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// Returns the value for a key of a mapping, or `None` for other nodes.
+/// Returns the value for a key, or `None` if the node is not a mapping or does not have the key.
 fn node_at<'n>(node: YamlNode<'n>, key: &str) -> Option<YamlNode<'n>> {
     if node.kind() == NodeKind::Mapping { node.get(key) } else { None }
 }

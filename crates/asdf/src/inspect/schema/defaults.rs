@@ -18,7 +18,7 @@ const LAST_STANDARD: Version = Version::new(1, 5, 0);
 /// Maximum number of consecutive references that are followed to find a default.
 const MAX_REFERENCES: usize = 16;
 
-/// The keys that are filled in, by the id of the node in which they are missing.
+/// For each node, the missing keys that have a default and are therefore filled in.
 #[derive(Debug, Default)]
 pub(super) struct Defaults<'s> {
     keys: HashMap<NodeId, HashSet<&'s str>>,

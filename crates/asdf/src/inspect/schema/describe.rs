@@ -154,7 +154,8 @@ fn below<'s>(place: &Place<'s>, token: Token<'_>) -> Option<Place<'s>> {
     Some(place.at(schema))
 }
 
-/// Returns the text of a node on a single line, or `None` if it is empty.
+/// Returns the text of a scalar on a single line. Returns `None` if the text is empty, or if the node is a
+/// collection.
 fn line(node: YamlNode<'_>) -> Option<String> {
     let text = node.text()?.split_whitespace().collect::<Vec<_>>().join(" ");
     (!text.is_empty()).then_some(text)

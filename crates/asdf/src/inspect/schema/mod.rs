@@ -86,8 +86,8 @@ pub struct Mismatch {
 }
 
 impl Asdf {
-    /// Checks all nodes with tags against the schemas for these tags, in document order. If a tag has no
-    /// schema, its nodes are not checked, which is reported once per tag with [`Code::NoSchema`].
+    /// Checks all nodes with tags against the schemas for these tags, and returns the mismatches in document
+    /// order. A tag without a schema is reported once, with [`Code::NoSchema`].
     ///
     /// In files that declare version 1.5.0 of the standard, an earlier version or none, keys with a
     /// default count as present, because the reference implementation fills them in. If several
@@ -97,9 +97,9 @@ impl Asdf {
     /// # Errors
     ///
     /// Same as [`document`](Self::document). Also fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
-    /// checking takes too many steps, for example because of nested alternatives, if schemas are nested more
-    /// than 200 levels deep, or if there are more than [`Limits::max_items`](crate::Limits::max_items)
-    /// mismatches.
+    /// checking takes too many steps, for example because of nested alternatives, if schemas, including those
+    /// reached through references, are nested more than 200 levels deep, or if there are more than
+    /// [`Limits::max_items`](crate::Limits::max_items) mismatches.
     pub fn validate(&self, schemas: &Schemas) -> Result<Vec<Mismatch>> {
         let document = self.document()?;
         let tags = FileTags::of(schemas, document.root());

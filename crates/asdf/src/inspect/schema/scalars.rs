@@ -158,7 +158,7 @@ fn of_tag(node: YamlNode<'_>, pattern: &str) -> Option<String> {
     }
 }
 
-/// Returns the message for a node that has none of the values of an `enum`.
+/// Returns the message for a node whose value is not in an `enum`.
 pub(super) fn none_of(node: YamlNode<'_>, values: YamlNode<'_>) -> String {
     let allowed = values.items().take(12).map(|item| match item.text() {
         Some(text) if item.kind() == NodeKind::String => format!("{:?}", cut(text)),

@@ -33,7 +33,7 @@ pub struct Schemas {
 struct TagSchemas {
     /// URI of the extension to which the manifest belongs.
     extension: Option<String>,
-    /// The version of the manifest.
+    /// The version at the end of the extension's URI or, if there is no extension, of the manifest's `id`.
     version: Option<Version>,
     uris: Vec<String>,
 }

@@ -12,7 +12,7 @@
 //! | key | a string in its JSON form (`7`, `true`, `null`), or a number if the type requires one |
 //! | `!!set` | sequence of its keys, or map |
 //! | `!!omap`, `!!pairs` | sequence of pairs, or map |
-//! | `!core/complex` | sequence of real and imaginary part |
+//! | `!core/complex` | sequence of real and imaginary part, or its text if the type requires a string |
 //! | `!core/integer` in a file | the integer |
 //! | other tags | the content |
 //!
