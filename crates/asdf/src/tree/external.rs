@@ -5,15 +5,15 @@
 //! other: {$ref: "base.asdf#/data"}                        # a node of that file
 //! ```
 //!
-//! External files are named by URIs. A relative URI is percent-decoded and resolved against the folder of the
-//! file that contains it. Since an untrusted file may contain any URI, the policy [`External`] decides which
-//! files may be opened. This crate never fetches anything over a network.
+//! External files are named by URIs. Unless a resolver opens the files, a relative URI is percent-decoded and
+//! resolved against the folder of the file that contains it, and only regular files are opened. Since an
+//! untrusted file may contain any URI, the policy [`External`] decides which files may be opened. This crate
+//! never fetches anything over a network.
 //!
-//! Unless a resolver opens the files, only regular files are opened. The file that the user opened
-//! keeps a list of all files that are reached from it, directly or indirectly. A file is added to
-//! the list when it is first needed. The list has at most
-//! [`OpenOptions::max_files`](crate::OpenOptions::max_files) files, and only some of them are open
-//! at a time. A file that refers to itself by its path is not opened again.
+//! The file that the user opened keeps a list of all files that are reached from it, directly or indirectly. A
+//! file is added to the list when it is first needed. The list has at most
+//! [`OpenOptions::max_files`](crate::OpenOptions::max_files) files, and only some of them are open at a time. A
+//! file that refers to itself by its path is not opened again.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -13,11 +13,11 @@
 //! | `!core/ndarray` in a file | `{"$ndarray": {"dtype": "<f8", "shape": [2, 3]}}` |
 //! | `!core/complex` | `{"$complex": [re, im]}` |
 //! | `!core/integer` in a file | the integer |
-//! | a node that does not fit its tag | `{"$error": "InvalidScalar"}` |
+//! | a node that does not fit its tag | `{"$error": code}`, such as `{"$error": "InvalidScalar"}` |
 //! | other tags | the content; with [`Options::tags`] `{"$tag": uri, "$value": content}` |
 //!
-//! Keys become strings: `7`, `true`, `null`, and the text of floats and dates. Aliases are expanded and merge
-//! keys are applied. The traversal is not recursive and does not keep the JSON text in memory.
+//! Keys become strings: `7`, `true`, `null`, and the text of floats and dates. Merge keys are applied. Aliases are
+//! expanded by default; see [`Aliases`]. The traversal is not recursive and does not keep the JSON text in memory.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -112,7 +112,8 @@ pub enum Aliases {
 /// a node contains itself and aliases are expanded, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
 /// aliases and merge keys expand too much, with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a
 /// collection, and with [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be written. The output is then
-/// incomplete and not valid JSON. A node that cannot be converted is not an error, but is written as `{"$error": ..}`.
+/// incomplete and not valid JSON. A node that cannot be converted is not an error, but is written as
+/// `{"$error": ..}`.
 pub fn write(node: YamlNode<'_>, options: &Options, out: &mut dyn Write) -> Result<()> {
     write_node(node, None, *options, out)
 }

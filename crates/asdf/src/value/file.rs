@@ -9,8 +9,8 @@ use crate::yaml::NodeKind;
 impl Tree {
     /// Copies the tree of a file. Arrays with fewer than `inline_below` elements are moved into the tree. All
     /// other arrays stay in their blocks, which a [`Writer`](crate::Writer) can copy. An array is not moved if
-    /// the standard has no inline form for it, which is the case for single elements, integers outside the range of
-    /// literals, and bytes that are not text. Arrays of records that contain lists or other records are not
+    /// the standard has no inline form for it, which is the case for single elements, integers outside the range
+    /// of literals, and bytes that are not text. Arrays of records that contain lists or other records are not
     /// moved either, because the reference implementation cannot read them. An open shape, `'*'`, is replaced
     /// with the actual number of rows.
     ///

@@ -10,9 +10,8 @@
 //! A [`Value`] is the content of a single position in the tree. A node that occurs in several positions, or
 //! inside itself, is stored in the [`Tree`] only once, and each position contains its [`SharedId`].
 //!
-//! If a file uses a notation other than the one this crate would write, such as `0x1F` or a list on separate
-//! lines that would fit in brackets, the notation is remembered and, if possible, used again when the tree is
-//! written.
+//! If a file uses a notation other than the one this crate would write, such as `0x1F` or a list of numbers on
+//! separate lines, the notation is remembered and, if possible, used again when the tree is written.
 
 mod array;
 mod build;

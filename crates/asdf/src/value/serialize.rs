@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::value::{Mapping, Sequence, Tree, Value};
 use crate::yaml::{Document, Integer, ParseOptions};
 
-/// Maximum nesting depth of values. Each level uses stack space. Deserialization has the same limit.
+/// Maximum nesting depth of values. Each level uses stack space. Deserialization has the same default limit.
 const MAX_DEPTH: u32 = 128;
 
 /// Converts a Rust value to a tree value.
