@@ -47,7 +47,7 @@ fn part(text: &str) -> Option<(Part, &str)> {
     let value = match number {
         // Without digits, the imaginary part is 1.
         "" => after_unit.map(|_| 1.0)?,
-        // Rust's parser also accepts these spellings of infinity and NaN.
+        // Rust's parser also accepts `infinity`, `inf` and `nan`, in upper or lower case.
         _ => number.parse::<f64>().ok()?,
     } * sign;
     Some(match after_unit {

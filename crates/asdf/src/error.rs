@@ -308,7 +308,7 @@ pub enum CodecError {
     /// The codec is known, but requires a feature of this crate that is not enabled.
     #[error("this build lacks the feature `{0}`")]
     FeatureMissing(&'static str),
-    /// A streamed block cannot be compressed.
+    /// The block is both streamed and compressed, so the length of its data is unknown.
     #[error("a streamed block cannot be compressed")]
     StreamedCompressed,
     /// The stream ended before all requested bytes were decoded.
@@ -340,7 +340,7 @@ pub enum CodecError {
 #[derive(Debug, Clone, ThisError)]
 #[non_exhaustive]
 pub enum ArrayError {
-    /// The node is neither an ndarray nor a sequence.
+    /// The node has no known ndarray tag and is not a plain sequence, or its content cannot be an array.
     #[error("not an array: {0}")]
     NotAnArray(String),
     /// A required key is missing.
@@ -421,8 +421,8 @@ pub enum ReferenceError {
     /// The chain of references is longer than the limit allows.
     #[error("the chain has more than {0} references")]
     TooDeep(u32),
-    /// The policy for external files does not allow opening the file, or files cannot be opened on this
-    /// platform.
+    /// The external file may not be opened, for example because the policy for external files does not allow it,
+    /// or because it is not a regular file.
     #[error("opening the external file is not allowed: {0}")]
     Forbidden(String),
     /// The external file cannot be read.

@@ -71,8 +71,8 @@ pub enum Verify {
 /// A function that opens the file with a given URI.
 type OpenUri = dyn Fn(&str) -> Result<Arc<dyn ReadAt>> + Send + Sync;
 
-/// The policy that decides which external files may be opened to read arrays and follow references. Nothing is
-/// ever fetched over a network.
+/// The policy that decides which external files may be opened to read arrays and follow references. This crate
+/// never fetches anything over a network.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum External {

@@ -1,4 +1,5 @@
-//! Data in chunks, which are compressed independently and preceded by their lengths: `lz4\0` and `blsc`.
+//! Data in chunks, which are compressed independently and begin with their lengths: `lz4\0` and `blsc`. A single
+//! Blosc buffer is treated as a single chunk.
 //!
 //! The lengths are collected in a table. With this table, chunks can be decoded in parallel, and
 //! reading a range decodes only the chunks that overlap it.
@@ -16,8 +17,8 @@ use super::decoder::{FramedDecoder, Progress, zeroed};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 
-/// Approximate size in bytes of the pieces in which chunked data is decoded. A piece is large
-/// enough to decode several chunks in parallel.
+/// Approximate size in bytes of the pieces in which chunked data is decoded. A piece is usually
+/// large enough to decode several chunks in parallel.
 const PIECE: usize = 8 << 20;
 
 /// A framing with chunks. Offsets in errors are relative to the payload.
@@ -91,7 +92,7 @@ pub(super) struct ChunkedData<'a, C> {
     trailing: u64,
     /// Index of the next chunk to decode.
     next: usize,
-    /// The part of the last decoded chunk's data that has not been requested yet.
+    /// The decoded data of the last chunk that has not been returned yet.
     spare: Bytes,
 }
 
@@ -214,7 +215,7 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
     }
 
     /// Fills `out` with the data of a chunk, starting at the offset `from` in the whole data.
-    /// Chunks in a file are read one at a time, so that the stored block need not fit into memory.
+    /// Chunks in a file are read individually, so that the stored block need not fit into memory.
     fn decode_part(
         &self,
         chunk: &Chunk,
@@ -273,8 +274,8 @@ impl<C: Chunked> FramedDecoder for ChunkedData<'_, C> {
     }
 
     /// Returns the length of the rest of the last decoded chunk. If there is no rest, returns the
-    /// total length of as many whole chunks as fit into one piece, but at least the length of one
-    /// chunk.
+    /// total length of the requested data in as many chunks as fit into one piece, but in at least
+    /// one chunk.
     fn piece_len(&self, about: usize, progress: &Progress<'_>) -> usize {
         if !self.spare.is_empty() {
             return self.spare.len();

@@ -26,8 +26,8 @@ pub(super) trait FramedDecoder: Send {
     fn fill(&mut self, out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure>;
 
     /// Returns the number of bytes to request next, so that they can be decoded without copying
-    /// and, if possible, in parallel. This is roughly `about`, but at least one chunk (or the rest
-    /// of a chunk) if the data is chunked.
+    /// and, if possible, in parallel. `about` is only a hint: chunked data is requested in whole
+    /// chunks, or up to the end of a chunk.
     fn piece_len(&self, about: usize, progress: &Progress<'_>) -> usize;
 
     /// Skips to `position`, which must not be before the current position in the data.
@@ -39,7 +39,7 @@ pub(super) trait FramedDecoder: Send {
 
 /// The progress of decoding.
 pub(super) struct Progress<'a> {
-    /// The number of bytes that have been decoded or skipped.
+    /// The number of bytes of data that have been returned or skipped.
     pub(super) decoded: u64,
     /// The number of bytes to decode, counted from the beginning of the data.
     pub(super) wanted: u64,
@@ -81,7 +81,7 @@ impl<'a> Decoder<'a> {
         Ok(len)
     }
 
-    /// Returns the number of bytes to request next: roughly `about`, or more if this makes decoding faster.
+    /// Returns the number of bytes to request next, so that decoding is fast. `about` is only a hint.
     pub(crate) fn piece_len(&self, about: usize) -> usize {
         self.at_most_left(self.stored.piece_len(about, &self.progress))
     }
@@ -103,7 +103,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Decodes the rest of the data into a buffer, which grows as data is decoded, so that a false `data_size`
-    /// does not allocate memory.
+    /// does not use much memory.
     ///
     /// The buffer initially has `plausible` bytes, if that many remain to be decoded, because moving the data
     /// to a larger buffer would lose its large pages. A page of the buffer takes no memory until it is written

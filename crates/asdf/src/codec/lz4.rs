@@ -31,8 +31,8 @@ pub(super) const FRAME_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 /// Number of bytes in a chunk before the LZ4 block.
 const HEADER_LEN: usize = 8;
 
-/// The maximum number of output bytes per byte of an LZ4 block, reached by length bytes of 255. A chunk that
-/// claims more is certainly damaged.
+/// The maximum number of output bytes per byte of an LZ4 block: a length byte of 255 stands for 255 output
+/// bytes. A chunk that claims more is certainly damaged.
 const MAX_EXPANSION: u64 = 255;
 
 pub(super) struct Lz4;

@@ -74,7 +74,8 @@ pub(crate) struct Irregularity {
     pub(crate) message: String,
 }
 
-/// The cause of a decoding failure: invalid data, or an error of the source or system.
+/// The cause of a decoding failure: invalid data, an unsupported compression, or an error of the source or
+/// system.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Codec(CodecError),

@@ -9,7 +9,7 @@ use super::decoder::{FramedDecoder, Progress, zeroed};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 
-/// Number of bytes at the beginning of a stream that are examined to identify its format.
+/// Maximum number of bytes at the beginning of a stream that are examined to identify its format.
 const PREFIX: u64 = 256;
 /// Size of the pieces in which stored bytes are read, unless they are in memory.
 const STORED_PIECE: u64 = if cfg!(test) { 7 } else { 1 << 20 };
@@ -31,7 +31,7 @@ pub(super) trait Stream: Send {
     /// Decodes as much as possible into `output`, which must not be empty.
     fn fill(&mut self, output: &mut [u8]) -> Result<FillOutcome, Failure>;
 
-    /// Returns the number of input bytes that have been decoded.
+    /// Returns the number of input bytes that have been consumed. Once the stream has ended, this is its length.
     fn consumed(&self) -> u64;
 }
 
@@ -41,9 +41,9 @@ pub(super) struct Input<'a> {
     stored: &'a dyn ReadAt,
     /// Offset in the stored bytes at which the stream begins.
     start: u64,
-    /// Number of stored bytes that have been decoded.
+    /// Number of bytes of the stream that have been consumed.
     used: u64,
-    /// Bytes that have been read, but not decoded yet.
+    /// Bytes that have been read, but not consumed yet.
     piece: Bytes,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Input<'a> {
         Self { stored, start, used: 0, piece: Bytes::new() }
     }
 
-    /// Returns the next bytes to decode, or no bytes at the end of the input.
+    /// Returns the next bytes, or no bytes at the end of the input.
     pub(super) fn piece(&mut self) -> Result<&[u8], binio::Error> {
         if self.piece.is_empty() {
             let at = self.start + self.used;
@@ -64,7 +64,7 @@ impl<'a> Input<'a> {
         Ok(&self.piece)
     }
 
-    /// Marks the first `len` bytes of the piece as decoded.
+    /// Marks the first `len` bytes of the piece as consumed.
     pub(super) fn advance(&mut self, len: usize) {
         let len = len.min(self.piece.len());
         self.piece = self.piece.slice(len..);
@@ -75,7 +75,7 @@ impl<'a> Input<'a> {
         self.used
     }
 
-    /// Returns the number of bytes that have not been decoded yet.
+    /// Returns the number of stored bytes that have not been consumed yet.
     #[cfg(feature = "rayon")]
     pub(super) fn left(&self) -> u64 {
         self.stored.len().saturating_sub(self.start + self.used)
@@ -129,7 +129,7 @@ impl<'a> Streams<'a> {
         Ok(Self { format, stored, salvage, stream, start: 0, state })
     }
 
-    /// Returns the offset of the first stored byte that has not been decoded.
+    /// Returns the offset of the first stored byte that has not been consumed.
     fn end(&self) -> u64 {
         self.start + self.stream.consumed()
     }

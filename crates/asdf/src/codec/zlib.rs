@@ -14,7 +14,7 @@
 //! ```text
 //! 78 9c    header
 //! piece    deflate blocks; matches may reach into the 32 KiB before the piece, which the
-//!          compressor got as its dictionary; ends with an empty stored block, at a byte
+//!          compressor uses as its dictionary; ends with an empty stored block, at a byte boundary
 //! ..
 //! piece    the last piece ends with a final block
 //! 4 bytes  adler32 of all data, combined from the values for the pieces

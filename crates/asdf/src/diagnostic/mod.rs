@@ -32,7 +32,7 @@ binio::codes! {
         // Layout
         /// White space in the header line other than a single space.
         HeaderWhitespace = "HeaderWhitespace": Warning;
-        /// A file format version 1.x.y other than 1.0.0.
+        /// A file format version with the major version 1, but other than `1.0.0`.
         UnsupportedVersion = "UnsupportedVersion": Warning;
         /// An `#ASDF_STANDARD` version that this crate does not know.
         UnknownStandard = "UnknownStandard": Warning;
@@ -72,7 +72,7 @@ binio::codes! {
         /// example by a line-ending conversion.
         IndexDrift = "IndexDrift": Error;
         /// The block index is not a list of offsets, or has more than
-        /// [`Limits::max_items`](crate::Limits::max_items).
+        /// [`Limits::max_items`](crate::Limits::max_items) entries.
         IndexUnparsable = "IndexUnparsable": Warning;
         /// The file contains neither a tree nor blocks. This is only reported when a file is checked.
         NoContent = "NoContent": Warning;
@@ -83,7 +83,8 @@ binio::codes! {
         BytesAfterStream = "BytesAfterStream": Warning;
         /// A second compressed stream in one block.
         SecondStream = "SecondStream": Warning;
-        /// A compressed stream that is truncated after its data, so its checksum cannot be verified.
+        /// A compressed stream that is truncated after its data, so its checksum cannot be verified. This is only
+        /// reported when a file is salvaged; otherwise, the block cannot be decoded.
         StreamChecksumTruncated = "StreamChecksumTruncated": Error;
         /// The checksum of a block is the digest of the decoded bytes, as some old writers computed it.
         ChecksumOfDecodedBytes = "ChecksumOfDecodedBytes": Note;

@@ -1,4 +1,4 @@
-//! A collection of the diagnostics that are found while a file is read.
+//! Collecting the diagnostics found while reading a file.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
