@@ -239,7 +239,7 @@ impl OpenOptions {
     }
 
     /// Sets whether to map a large file into memory when it is opened by its path, instead of
-    /// reading it on demand. The uncompressed blocks of a mapped file are not copied. The head of
+    /// reading it on demand. Large uncompressed blocks of a mapped file are not copied. The head of
     /// the file and the tree are always read into memory, and external files are never mapped.
     /// Default: `false`.
     ///

@@ -14,7 +14,7 @@ pub(crate) fn exists(path: &Path) -> bool {
 }
 
 /// Opens a file in its state before an unfinished in-place change. Returns `None` if the file can
-/// be read directly. Fails if the journal belongs to another file.
+/// be read directly. Fails if the journal is invalid or belongs to another file.
 pub(crate) fn before_change(path: &Path) -> Result<Option<Journaled<FileSource, FileSource>>> {
     match journal::pending(path)? {
         None | Some(Pending::Unchanged) => Ok(None),

@@ -57,8 +57,8 @@ impl DecodedCache {
         Some(Bytes::from_owner(Share(decoded)))
     }
 
-    /// Adds the data of the block at `offset` and returns it. If another thread has already added
-    /// the block, discards `data` and returns the data in the cache.
+    /// Adds the data of the block at `offset` and returns it. If the block is already in the cache, for
+    /// example because another thread has added it, discards `data` and returns the data in the cache.
     pub(super) fn insert(&mut self, offset: u64, data: Vec<u8>) -> Bytes {
         if let Some(bytes) = self.get(offset) {
             return bytes;
@@ -101,7 +101,7 @@ mod tests {
         let mut cache = DecodedCache::new(20);
         cache.insert(1, vec![1; 10]);
         cache.insert(2, vec![2; 10]);
-        assert!(cache.get(1).is_some(), "now 2 is the one not used for longest");
+        assert!(cache.get(1).is_some(), "now 2 is the least recently used block");
         cache.insert(3, vec![3; 10]);
         assert!(cache.get(2).is_none());
         assert!(cache.get(1).is_some() && cache.get(3).is_some());

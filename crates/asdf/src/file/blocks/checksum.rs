@@ -156,9 +156,9 @@ impl Block<'_> {
         Ok(verdict)
     }
 
-    /// Returns `true` if the options require a verification of the checksum before the block is read, and the
-    /// checksum has not been verified yet. `whole` means that all data of the block will be read. Fails if the
-    /// options require a verification, but an earlier one found a mismatch.
+    /// Returns `true` if the options require a verification before the block is read, and the block has a
+    /// checksum that has not been verified yet. `whole` means that all data of the block will be read. Fails if
+    /// the options require a verification, but an earlier one found a mismatch.
     pub(super) fn must_verify(&self, whole: bool) -> Result<bool> {
         let wanted = match self.store.verify() {
             Some(Verify::Never) => false,
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_checksum_is_a_mismatch_that_reports_both_digests() {
+    fn a_wrong_checksum_is_a_mismatch_that_contains_the_computed_digests() {
         let header = header(b"other", 0);
         for decoded in [None, Some(md5(b"decoded"))] {
             let verdict = ChecksumVerdict::of(&header, md5(b"stored"), || decoded);

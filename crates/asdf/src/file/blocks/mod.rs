@@ -27,14 +27,14 @@ pub(crate) use digest::digest_of;
 use digest::{decode_and_digest, read_and_digest};
 pub(crate) use store::BlockStore;
 
-/// Maximum stored size in bytes of a block that is read as a whole before it is decoded. Larger blocks
-/// are read on demand.
+/// Maximum stored size in bytes of a block that `Block::stored` reads as a whole. Larger blocks are read on
+/// demand.
 const SMALL_BLOCK: u64 = 1 << 20;
 
 /// The blocks of a file.
 ///
-/// Headers are read on demand. With an index, only the header of the requested block is read.
-/// Without an index, all headers up to the requested block are read.
+/// By default, headers are read on demand. With a valid index, usually only the header of the
+/// requested block is read. Without an index, all headers up to the requested block are read.
 ///
 /// See the ASDF standard, "Low-level file layout", Blocks.
 ///
@@ -65,7 +65,7 @@ impl<'a> Blocks<'a> {
         Self { store }
     }
 
-    /// Returns the number of blocks. Without an index, this reads all headers.
+    /// Returns the number of blocks. Without a valid index, this reads all headers.
     ///
     /// # Errors
     ///
@@ -537,7 +537,7 @@ impl Block<'_> {
 
     /// Returns the chunks of a block that is compressed in chunks, as `lz4` and `blsc` blocks are,
     /// or `None` for other blocks. The `stored` ranges are offsets in the file, and the `decoded`
-    /// ranges are offsets in the data. Only the lengths at the beginning of each chunk are read.
+    /// ranges are offsets in the data. Only the header of each chunk is read.
     ///
     /// # Errors
     ///

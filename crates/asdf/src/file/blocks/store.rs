@@ -82,13 +82,13 @@ impl BlockStore {
         lock(&self.table).is_end_certain(self.reader())
     }
 
-    /// Returns the number of blocks, reading all headers that have not been read yet.
+    /// Returns the number of blocks. Without an index, reads all headers that have not been read yet.
     pub(super) fn len(&self) -> Result<usize> {
         lock(&self.table).len(self.reader())
     }
 
-    /// Returns the block with this number. If there is an index, reads only the header of this
-    /// block, otherwise all headers up to the block.
+    /// Returns the block with this number, if it exists. Without an index, reads all headers up to the
+    /// block.
     pub(super) fn block(&self, index: usize) -> Result<Option<FoundBlock>> {
         lock(&self.table).get(index, self.reader())
     }

@@ -111,7 +111,7 @@ impl BlockTable {
         Ok(is_certain)
     }
 
-    /// Returns the number of blocks, following the headers to the last block.
+    /// Returns the number of blocks. Without an index, follows the headers to the last block.
     pub(super) fn len(&mut self, reader: HeaderReader<'_>) -> Result<usize> {
         while let Progress::Walking { next } = self.progress {
             self.step(next, reader)?;
@@ -297,7 +297,7 @@ impl BlockTable {
 }
 
 /// Returns the offset of the first nonzero byte within [`TRAILING_LOOK`] bytes after the last block. Returns
-/// `None` if there is no such byte, or if an index follows the block. `end` is the offset at which another
+/// `None` if there is no such byte, or if an index directly follows the block. `end` is the offset at which another
 /// block would begin.
 fn trailing_bytes(
     end: u64,

@@ -315,7 +315,7 @@ pub(super) fn in_pools(check: impl Fn() + Send + Sync) {
     check();
 }
 
-/// Returns a file with one block that contains the data in compressed form.
+/// Returns a file with one block that contains the data, compressed as specified.
 pub(super) fn compressed(data: &[u8], compression: Compression) -> Vec<u8> {
     let mut tree = crate::Tree::default();
     let array = crate::value::Array::from_slice(data, &[data.len() as u64]).unwrap();

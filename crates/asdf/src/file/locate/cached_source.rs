@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_partly_outside_the_head_or_tail_is_read_from_the_source() {
+    fn a_range_not_entirely_in_the_head_or_tail_is_read_from_the_source() {
         let (source, cached) = cached();
         for offset in [(16 << 10) - 9, 100 << 10, (150 << 10) - 1] {
             cached.read_exact_at(&mut [0; 10], offset).unwrap();

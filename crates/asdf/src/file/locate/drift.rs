@@ -27,7 +27,7 @@ const MIN_REACH: u64 = 64;
 /// Maximum number of bytes to search on either side of a block's expected offset.
 const MAX_REACH: u64 = 64 << 10;
 
-/// The offsets listed by an index, each with the block found at or near it.
+/// The offsets listed by an index, each with the block found at or near it, if any.
 pub(crate) struct DriftedBlocks {
     /// Pairs of a listed offset and the offset of the block found at or near it.
     blocks: Vec<(u64, Option<u64>)>,

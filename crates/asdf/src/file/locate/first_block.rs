@@ -1,5 +1,5 @@
-//! Finding the first block: the first magic after the tree that begins a plausible block, or that the index
-//! lists.
+//! Finding the first block: usually the first magic after the tree that begins a plausible block, or that is first
+//! in the index.
 
 use binio::ReadAt;
 use binio::source::Scanner;

@@ -65,7 +65,7 @@ impl Index {
     /// Checks the index, with at most one further read if the file is intact. Returns the headers
     /// of the first and the last block, or `None` unless all of the following are true:
     ///
-    /// - The first entry is the first block.
+    /// - The first entry is the first block, and its header does not contradict the second entry.
     /// - Each entry exceeds the previous entry by at least the length of a header.
     /// - The last entry is a block that ends at the index. Its allocated space may also extend past the
     ///   beginning of the index if the block's data does not.

@@ -60,7 +60,7 @@ pub(crate) enum KnownBlocks {
     All { blocks: Vec<FoundBlock>, certain: usize, rejected: Option<RejectedIndex> },
 }
 
-/// An index that does not agree with the blocks.
+/// An index that is not used, because it is not a list of offsets, is too long, or does not agree with the blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct RejectedIndex {
     pub(crate) offset: u64,

@@ -61,7 +61,7 @@ pub(crate) fn named_blocks(arrays: &[ArrayUse], found: usize) -> usize {
 }
 
 /// A block index used for numbering: pairs of a listed offset and the offset of the corresponding
-/// block.
+/// block, if it was found.
 pub(crate) struct IndexNumbers(Vec<(u64, Option<u64>)>);
 
 impl IndexNumbers {
@@ -135,8 +135,8 @@ impl IndexNumbers {
     }
 }
 
-/// Finds gaps that are large enough to have contained a block, and returns the number of the block
-/// after each gap. Skips numbers below `certain`.
+/// Finds gaps that may have contained a block, because they are large enough or because their size is
+/// unknown. Returns the number of the block after each gap. Skips numbers below `certain`.
 pub(crate) fn gaps(blocks: &[FoundBlock], certain: usize) -> Vec<usize> {
     let is_gap = |&number: &usize| {
         let before = blocks.get(number - 1).and_then(next_offset);

@@ -44,8 +44,8 @@ struct Window {
 
 impl ReadAhead {
     /// Fills a buffer with the bytes at `offset`, and returns `true`. Returns `false` if the caller has to read
-    /// these bytes from the source: because the range is too long, does not continue the last read or cannot be
-    /// read ahead, or because another thread is reading ahead.
+    /// these bytes from the source, for example because the range is too long or does not continue the last
+    /// read, or because another thread is reading ahead.
     pub(super) fn fill(&self, buffer: &mut [u8], offset: u64, source: &dyn ReadAt) -> bool {
         self.window.try_lock().is_ok_and(|mut window| window.fill(buffer, offset, source))
     }

@@ -10,7 +10,7 @@
 //! Blocks with broken headers are included, so that the other blocks keep their numbers. After a
 //! gap that may have contained a block, [numbering](super::numbering) needs the index. Without it,
 //! the numbers of later blocks are uncertain, and arrays that use these numbers cannot be read.
-//! Blocks that were found by a search are reported.
+//! Blocks that were found by a search are reported, unless the index explains their displacement.
 
 use std::collections::HashSet;
 
