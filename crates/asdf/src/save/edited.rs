@@ -52,7 +52,7 @@ pub(super) struct TreeSpace {
     end: u64,
 }
 
-/// The block headers of a file without gaps between its blocks.
+/// The block headers of a file that contains nothing but zeros or an index after its last block.
 struct ContiguousBlocks {
     headers: Vec<BlockHeader>,
     /// The largest alignment in bytes that all blocks share.

@@ -102,7 +102,8 @@ impl<'a> InPlace<'a> {
         change
     }
 
-    /// Changes the file. If this fails, the change is rolled back.
+    /// Changes the file. If this fails, the change is rolled back, either immediately or when the file is next
+    /// opened for writing. If only syncing the folder fails, the change is kept.
     pub(super) fn apply(&self, storage: &mut dyn Storage) -> Result<Written> {
         let old_len = storage.file().len();
         let mut change = Change::begin(storage, &self.change(old_len))?;

@@ -43,7 +43,7 @@ impl LockedFile {
         let can_write = !is_read_only(lock.path())?;
         if !can_write && !options.read_only {
             return Err(Error::unwritable(format!(
-                "{}: the file is read-only: make it writable first",
+                "{}: the file is read-only, so make it writable first",
                 path.display()
             )));
         }
@@ -111,8 +111,8 @@ impl State {
 ///
 /// # Errors
 ///
-/// Fails if the path is not a regular file, or if opening the file fails for any reason other than a lack of
-/// permission.
+/// Fails if the path is not a regular file, if the properties of the file cannot be read, or if opening the file
+/// for writing fails for any reason other than a lack of permission.
 pub fn is_read_only(path: impl AsRef<Path>) -> io::Result<bool> {
     let path = path.as_ref();
     let metadata = fs::metadata(path)?;

@@ -31,7 +31,7 @@ const RESTRICTED_KEYS: Version = Version::new(1, 6, 0);
 pub(crate) struct NumberedTree<'a> {
     tree: Tree,
     pub(super) blocks: Vec<Content<'a>>,
-    /// Block numbers, by the address of the array data.
+    /// The indices in `blocks` of the blocks for new arrays, by the address of the array data.
     numbers: HashMap<usize, usize>,
     /// The URIs of the files that contain the blocks, if the file is exploded.
     names: Option<Vec<String>>,
@@ -506,8 +506,8 @@ fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
     Ok(Value::from(Mapping::from_iter(entries)).tagged(core_tag("integer", standard)?))
 }
 
-/// Fails if a key is a collection, which no reader accepts. From version 1.6.0 of the standard on, also fails if
-/// it is neither a string nor an integer nor a boolean.
+/// Fails if a key is a collection, because many readers reject such a key. From version 1.6.0 of the standard on,
+/// also fails if the key is neither a string nor an integer nor a boolean.
 fn check_key(key: &Value, standard: Version) -> Result<()> {
     if key.is_collection() {
         return Err(Error::unwritable("a key is a collection, but keys must be scalars"));

@@ -11,8 +11,8 @@ use crate::yaml::NodeStyle;
 impl EditedFile<'_> {
     /// Returns the bytes that differ, and their offset in the file. Returns `None` if no bytes
     /// differ, if they are not all within one page, or if other bytes would move. If the length of
-    /// the text changes, spaces make up the difference, either after the document or at the end of
-    /// the changed line.
+    /// the text changes, the padding after the document or spaces in the changed line make up
+    /// the difference.
     pub(super) fn in_one_page(&self, space: &TreeSpace) -> Result<Option<(u64, Vec<u8>)>> {
         let Range { start, end } = space.padded();
         let len = usize::try_from(end - start).unwrap_or(usize::MAX);

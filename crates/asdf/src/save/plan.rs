@@ -4,11 +4,11 @@
 //!
 //! ```text
 //! new file    | bytes: header line | tree | padding | block | block | index |
-//! edited      | copy: header line | bytes: tree | copy: padding and blocks | block | index |
-//! repaired    | bytes: header line, tree | header, copy: block 0 | header, copy: block 1 | index |
+//! edited      | copy: header line | bytes: tree, padding | copy: blocks | block | index |
+//! repaired    | bytes: header line, tree | copy: padding | header, copy: block 0 | header, copy: block 1 | index |
 //! ```
 //!
-//! A [`Sink`] executes the plan: [any output](super::output), or an [in-place change](super::in_place), which
+//! The file is written to a [`Sink`]: [any output](super::output), or an [in-place change](super::in_place), which
 //! skips ranges that are already at their final offset.
 
 use std::borrow::Cow;

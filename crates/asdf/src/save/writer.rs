@@ -311,8 +311,8 @@ impl<'a> Writer<'a> {
     }
 
     /// Returns the tree text of the file from which blocks are copied. The text is changed only
-    /// where the tree of the file differs from `tree`. Returns `None` if no blocks are copied, or if
-    /// the tree of the file is irregular or too different.
+    /// where the tree of the file differs from `tree`. Returns `None` if there is no such file, or
+    /// if its tree is missing, irregular or too different.
     fn kept_text(&self, tree: &NumberedTree<'_>) -> Result<Option<Vec<u8>>> {
         let Some(file) = self.file.filter(|file| file.layout().tree.is_some()) else {
             return Ok(None);

@@ -52,14 +52,20 @@ impl Editor {
     /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if another program has changed or
     /// replaced the file since it was opened, if the editor was created from an open file, or if
     /// the file must be changed [in place](crate::save::EditOptions::in_place), but the change does
-    /// not fit. If blocks are added, replaced or removed, also fails with
-    /// [`ErrorKind::Block`](crate::ErrorKind::Block) if a header is invalid, and with `Unwritable`
-    /// if anything but zeros or an index follows the last block. Fails with
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read or written.
+    /// not fit. Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the file or the data of a new
+    /// array cannot be read, or if the file cannot be written, and with
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the file has too many blocks.
     ///
-    /// A failed commit leaves the file unchanged, with one exception. The last step syncs the file if it was
-    /// patched, or its folder if the file was replaced. If only this step fails, the change has been made, but
-    /// may not survive a crash.
+    /// If blocks are added, replaced or removed, also fails with
+    /// [`ErrorKind::Block`](crate::ErrorKind::Block) if a header is invalid or a negative block
+    /// number in the tree cannot be resolved. Fails with `Unwritable` if anything but zeros or an
+    /// index follows the last block, or if this build lacks the codec of a compression, and with
+    /// `Limit` if the data of a new block is too large for its compression.
+    ///
+    /// A failed commit leaves the file unchanged, with two exceptions. The last step syncs the file if it was
+    /// patched, and otherwise its folder. If only this step fails, the change has been made, but may not survive
+    /// a crash. If a failed in-place change cannot be undone immediately, it is undone when the file is next
+    /// opened for writing.
     pub fn commit(self) -> Result<EditReport> {
         let edited = self.edited()?;
         let change = self.change(&edited)?;

@@ -1,4 +1,4 @@
-//! Editing the tree, arrays and blocks of a locked file.
+//! Editing the tree, arrays and blocks of a file.
 
 mod commit;
 
@@ -59,8 +59,8 @@ impl EditOptions {
 /// An editor for the tree and the arrays of a file. Edits are made in memory; [`commit`](Self::commit) writes
 /// them to disk.
 ///
-/// The file is locked for the lifetime of the editor. Dropping the editor without a commit leaves the file
-/// unchanged.
+/// A file opened by its path is locked for the lifetime of the editor. Dropping the editor without a commit leaves
+/// the file unchanged.
 ///
 /// By default, readers see either the old file or the new one, never a mixture: a complete new file replaces
 /// the old one or, if all differing bytes are within one page, a single write changes them.
@@ -168,8 +168,10 @@ impl Editor {
     ///
     /// Same as [`tree`](Self::tree) and [`TreeText::set`]. Also fails with
     /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if a value cannot be represented in the file's
-    /// version of the standard, or if a block would have to be appended after a streamed one, and with
-    /// [`ErrorKind::Block`](crate::ErrorKind::Block) if the value refers to a block that does not exist.
+    /// version of the standard, or if a block would have to be appended after a streamed one. Fails with
+    /// [`ErrorKind::Block`](crate::ErrorKind::Block) if the value refers to a block that does not exist or whose
+    /// number is uncertain, or if a block would have to be appended after one with an invalid header, and with
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if block headers cannot be read from the source.
     pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {
         let released = self.blocks_at(pointer)?;
         self.put(self.with_part(pointer, value, None)?, released)
@@ -222,7 +224,8 @@ impl Editor {
     ///
     /// # Errors
     ///
-    /// Same as [`tree`](Self::tree) and [`TreeText::remove`].
+    /// Same as [`tree`](Self::tree) and [`TreeText::remove`]. Also fails with
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if block headers cannot be read from the source.
     pub fn remove(&mut self, pointer: &str) -> Result<()> {
         let released = self.blocks_at(pointer)?;
         self.tree_mut()?.remove(pointer)?;

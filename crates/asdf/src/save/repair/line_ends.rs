@@ -195,7 +195,8 @@ fn by_pieces(source: Arc<dyn ReadAt>, drift: &DriftedBlocks, index: u64) -> Resu
     Ok(Undone { source, note, damaged })
 }
 
-/// A range of the file: either the text before the blocks, or a block with everything up to the next block.
+/// A range of the file: either the text before the blocks, or a block with everything up to the next block or the
+/// index.
 struct Piece<'a> {
     source: &'a Arc<dyn ReadAt>,
     range: Range<u64>,

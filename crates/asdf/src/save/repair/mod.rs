@@ -140,7 +140,7 @@ impl RecoverReport {
     }
 }
 
-/// Writes a valid file with everything that can be recovered from a damaged one. The new file starts at the
+/// Writes a new file with everything that can be recovered from a damaged one. The new file starts at the
 /// current position of the sink.
 ///
 /// Memory use depends on the size of the tree and the number of blocks, not on the size of the

@@ -34,7 +34,7 @@ impl ArrayInBlock {
     }
 }
 
-/// The numbered blocks, with the offsets of all blocks and of the index.
+/// The numbered blocks, with the offsets at which blocks and the index begin.
 pub(super) struct NumberedBlocks {
     pub(super) blocks: Vec<Numbered>,
     /// Offsets of the blocks with readable headers, in ascending order.
@@ -79,8 +79,8 @@ pub(super) fn number_blocks(
 
 /// Removes blocks whose magic bytes occur by chance. The header of each removed block is
 /// implausible, its data does not end at a boundary, and a reliable index does not list it. Does
-/// nothing if no array refers to a block, if an array has a negative block number, or if the number
-/// of remaining blocks differs from the number of blocks that arrays refer to.
+/// nothing if no array refers to a block, if an array has a negative block number, or if the
+/// remaining blocks are out of order or not exactly as many as the arrays refer to.
 fn drop_false_magics(
     blocks: &mut Vec<FoundBlock>,
     arrays: &[ArrayUse],

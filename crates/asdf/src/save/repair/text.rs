@@ -73,7 +73,7 @@ pub(super) fn recover(file: &Asdf) -> Result<Text> {
 
 /// Returns the header and tree with the URIs of external files rewritten. Returns them unchanged if the tree
 /// cannot be parsed, if no URI has to be rewritten, or if rewriting fails. Only in the last case, also returns a
-/// loss.
+/// loss. Fails only with I/O errors.
 pub(super) fn relocated(
     file: &Asdf,
     bytes: Vec<u8>,
