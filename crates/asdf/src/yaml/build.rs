@@ -462,7 +462,9 @@ impl Builder<'_, '_> {
     fn check_key_type(&mut self, key: u32) {
         let message = match self.document.kind(self.document.resolve(key)) {
             NodeKind::Int | NodeKind::String | NodeKind::Bool => return,
-            NodeKind::Sequence | NodeKind::Mapping => "a collection cannot be a key".to_owned(),
+            NodeKind::Sequence | NodeKind::Mapping => {
+                "the standard does not allow a collection as a key".to_owned()
+            }
             kind => format!(
                 "a key has the type {kind:?}, but the standard allows only strings, integers and \
                  booleans"

@@ -45,7 +45,7 @@ impl<'a> YamlNode<'a> {
     }
 }
 
-/// The order in which a walk visits the open collections.
+/// The order in which a walk visits the nodes of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Breadth-first: continues with the open collection that was opened first, so that nodes near
@@ -111,8 +111,8 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.steps.clear();
     }
 
-    /// Opens the child that was returned last, or the root if no child was returned yet. The walk
-    /// will return its `children`, and its `data` at the end.
+    /// Opens the child that was returned last, or the root if no child has been returned yet. The walk
+    /// will return each of the `children` and, after the last of them, `data`.
     pub(crate) fn open(&mut self, children: C, data: T) {
         self.steps.extend(self.last);
         let step = self.last.map_or(0, |_| self.steps.len());

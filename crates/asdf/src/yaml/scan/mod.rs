@@ -134,7 +134,7 @@ pub(super) struct Scanner<'t> {
     /// The text that replaces the most recently skipped line breaks.
     breaks: String,
     queue: Queue,
-    /// The token at the front of the queue, once it is certain that no key begins before it.
+    /// The token at the front of the queue, once it is certain that no key token will be inserted before it.
     next: Option<Token>,
     /// Number of tokens that have been removed from the queue.
     taken: usize,
@@ -577,5 +577,5 @@ fn is_column(indent: isize, column: usize) -> bool {
 }
 
 fn missing_colon<T>(key: &SimpleKey) -> Result<T, Fault> {
-    fault(key.start, "expected `:` after this key, on the same line")
+    fault(key.start, "expected `:` after this key, on the same line and within 1024 characters")
 }
