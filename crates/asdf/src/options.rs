@@ -17,10 +17,11 @@ pub enum Strictness {
     /// [diagnostics](crate::Asdf::diagnostics).
     #[default]
     Lenient,
-    /// Rejects a file whose layout has any diagnostic. Opening reads all block headers.
+    /// Rejects a file whose layout has any diagnostic, and a tree in which a key occurs more than once in a
+    /// mapping. Opening reads all block headers.
     Strict,
     /// Finds as much as possible, including blocks after gaps and the beginnings of truncated blocks. Opening
-    /// reads all bytes between blocks. Not suitable for data that must be correct.
+    /// reads all bytes outside intact blocks. Not suitable for data that must be correct.
     Salvage,
 }
 

@@ -26,8 +26,8 @@ use crate::error::{Error, Result};
 /// Size in bytes of the pieces in which uncompressed data is read.
 const PIECE: usize = 1 << 20;
 
-/// Number of bytes after which no more pieces are added to a batch of data. While a batch is compressed, the next batch is
-/// read, and the results of the previous batch are written.
+/// Number of bytes after which no more pieces are added to a batch of data. While a batch is compressed, the next
+/// batch is read, and the results of the previous batch are written.
 const BATCH: usize = 12 << 20;
 
 /// A function that receives the stored bytes in order.

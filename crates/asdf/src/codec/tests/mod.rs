@@ -436,7 +436,7 @@ fn lz4_chunks_may_differ_in_size_or_be_empty_and_up_to_three_bytes_may_follow() 
 }
 
 #[test]
-fn an_impossible_lz4_chunk_length_fails_before_memory_is_allocated() {
+fn an_impossible_lz4_chunk_length_is_an_error() {
     let raw = |len: u32, data_len: u32| [len.to_be_bytes(), data_len.to_le_bytes()].concat();
     let size = u64::from(u32::MAX);
     let error = |stored: &[u8]| {
