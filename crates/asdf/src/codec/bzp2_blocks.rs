@@ -93,8 +93,8 @@ impl<'a> BlockStream<'a> {
         }
     }
 
-    /// Decodes about as many blocks as fit into `wanted` bytes, but at least one block, if there is another, and
-    /// at most two blocks per thread. Sets the state to [`State::Irregular`] if the stream is irregular.
+    /// Decodes about as many blocks as fit into `wanted` bytes: at least one block, unless the stream ends, and at
+    /// most two blocks per thread. Sets the state to [`State::Irregular`] if the stream is irregular.
     fn decode_next(&mut self, wanted: usize) -> Result<(), Failure> {
         let fitting = wanted / (100_000 * usize::from(self.level));
         let count = fitting.clamp(1, 2 * rayon::current_num_threads());

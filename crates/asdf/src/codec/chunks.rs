@@ -92,7 +92,7 @@ pub(super) struct ChunkedData<'a, C> {
     trailing: u64,
     /// Index of the next chunk to decode.
     next: usize,
-    /// The decoded data of the last chunk that has not been returned yet.
+    /// The part of the last decoded chunk's data that has not been returned yet.
     spare: Bytes,
 }
 
@@ -274,8 +274,8 @@ impl<C: Chunked> FramedDecoder for ChunkedData<'_, C> {
     }
 
     /// Returns the length of the rest of the last decoded chunk. If there is no rest, returns the
-    /// total length of the requested data in as many chunks as fit into one piece, but in at least
-    /// one chunk.
+    /// total length of as many chunks as fit into one piece, but at least the length of one chunk.
+    /// Only the requested data of each chunk counts.
     fn piece_len(&self, about: usize, progress: &Progress<'_>) -> usize {
         if !self.spare.is_empty() {
             return self.spare.len();

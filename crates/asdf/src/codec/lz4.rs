@@ -7,8 +7,8 @@
 //! | 8 | n - 4 | LZ4 block |
 //!
 //! Most writers use chunks of 4 MiB of data, and some use 8 MiB. Chunks may have different sizes
-//! and may be empty. In practice, up to three bytes may follow the last chunk; they are reported,
-//! but not decoded.
+//! and may be empty. Bytes after the last chunk, in practice up to three, are reported, but not
+//! decoded.
 //!
 //! The module `chunks` collects the lengths in a table. Chunks are written with 4 MiB of data each,
 //! and are compressed in parallel.

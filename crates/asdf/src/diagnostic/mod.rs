@@ -1,8 +1,8 @@
 //! Irregularities in a file that do not stop the reader.
 //!
 //! A [`Diagnostic`] is a value, not a log line: the reader collects diagnostics and continues, and the caller
-//! decides what to do about them. A problem that prevents a part of the file from being read is an
-//! [`Error`](crate::Error) instead.
+//! decides what to do about them. Accessing a part of the file that cannot be read fails with an
+//! [`Error`](crate::Error).
 //!
 //! ```
 //! use asdf::Asdf;
@@ -32,7 +32,7 @@ binio::codes! {
         // Layout
         /// White space in the header line other than a single space.
         HeaderWhitespace = "HeaderWhitespace": Warning;
-        /// A file format version with the major version 1, but other than `1.0.0`.
+        /// A file format version other than `1.0.0` whose major version is 1.
         UnsupportedVersion = "UnsupportedVersion": Warning;
         /// An `#ASDF_STANDARD` version that this crate does not know.
         UnknownStandard = "UnknownStandard": Warning;

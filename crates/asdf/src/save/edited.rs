@@ -94,8 +94,8 @@ impl EditedFile<'_> {
         Ok(TreeSpace { tree, padding, end })
     }
 
-    /// Returns the plan of the edited file. Fails if the file must be changed in place, but the
-    /// tree does not fit into the space of the old tree and its padding.
+    /// Returns the plan of the edited file. Fails if a file with blocks must be changed in place, but
+    /// the tree does not fit into the space of the old tree and its padding.
     pub(super) fn plan(&self) -> Result<FilePlan<'_>> {
         let space = self.space()?;
         if self.changes_blocks() {

@@ -24,7 +24,7 @@ pub(super) struct InPlace<'a> {
     plan: FilePlan<'a>,
     /// The ranges of the old file that are overwritten with bytes known in advance, together with these bytes.
     overwritten: Vec<(Range<u64>, Vec<u8>)>,
-    /// All bytes of the file at or after this offset are overwritten.
+    /// All bytes of the old file at or after this offset are overwritten or removed.
     rest: u64,
 }
 
