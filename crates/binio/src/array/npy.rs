@@ -31,7 +31,7 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 const ALIGN: usize = 64;
 
 /// Number of characters that the header reserves for the length of the axis along which elements
-/// can be appended: enough for any 67-bit number, as in numpy. The header is padded with spaces
+/// can be appended: enough for 21 digits, as in numpy. The header is padded with spaces
 /// accordingly, so that the length can be rewritten in place.
 const GROWTH_DIGITS: usize = 21;
 
@@ -147,7 +147,7 @@ impl Header {
         };
         let shape = key("shape")?.counts().ok_or_else(|| {
             ElementsError::Shape(
-                "expected a tuple of non-negative integers in the header of the .npy file".into(),
+                "expected a tuple of non-negative integers in the .npy header".into(),
             )
         })?;
         if entries.len() != 3 {
@@ -270,7 +270,7 @@ fn read_text(source: &dyn ReadAt) -> Result<(String, u64)> {
         }
     };
     let limit = Limits::default().max_alloc(MAX_TEXT);
-    limit.check_alloc("header of a .npy file", len.into()).map_err(|error| error.at(8))?;
+    limit.check_alloc("bytes of a .npy header", len.into()).map_err(|error| error.at(8))?;
     let bytes = source.bytes_at(start, len as usize)?;
     let text = if version[0] == 3 {
         String::from_utf8(bytes.into()).map_err(|error| {
@@ -353,7 +353,7 @@ mod tests {
         let error = fails(b"\x93NUMPY\x02\x00\x01\x00\x10\x00");
         assert_eq!(
             error.kind().to_string(),
-            "header of a .npy file: 1048577 is above the limit of 1048576"
+            "bytes of a .npy header: 1048577 is above the limit of 1048576"
         );
         let error = fails(b"\x93NUMPY\x04\x00\x01\x00 ");
         assert!(matches!(error.kind(), ErrorKind::Unsupported(_)));

@@ -75,7 +75,9 @@ impl<'a> Buffer<'a> {
             let (stored, blocksize) = (ctbytes - header.table_end(), header.blocksize());
             if u64::from(blocksize) > stored * header.codec().max_expansion() {
                 let stored = diagnostic::count(stored, "compressed byte");
-                let message = format!("blocksize {blocksize} is too large for {stored}");
+                let message = format!(
+                    "{stored} cannot decode to a block of {blocksize} bytes, the blocksize"
+                );
                 return Err(Error::invalid(message).at(8));
             }
         }
@@ -359,8 +361,7 @@ impl<'a> Streams<'a> {
         }
         if stream.len() > worst_len(place.len()) {
             let [len, data] = [stream.len(), place.len()].map(|len| diagnostic::count(len, "byte"));
-            let message =
-                format!("a stream of {len} is longer than any codec produces from {data} of data");
+            let message = format!("no codec compresses {data} to a stream of {len}");
             return Err(Error::invalid(message).at(at as u64));
         }
         decoders.decode(self.codec, stream, (at + WORD) as u64, place)?;
@@ -584,7 +585,7 @@ mod tests {
         let error = Buffer::parse(&build.bytes()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "blocksize 2000000000 is too large for 14 compressed bytes at offset 8"
+            "14 compressed bytes cannot decode to a block of 2000000000 bytes, the blocksize at offset 8"
         );
     }
 
@@ -605,7 +606,7 @@ mod tests {
         let error = decode(&build.bytes()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "block 0: a stream of 512 bytes is longer than any codec produces from 1 byte of data at offset 20"
+            "block 0: no codec compresses 1 byte to a stream of 512 bytes at offset 20"
         );
     }
 

@@ -2,7 +2,7 @@
 //!
 //! | offset | size | field | value |
 //! |---|---|---|---|
-//! | 0 | 1 | version | 2; a version from 3 upwards means Blosc2 |
+//! | 0 | 1 | version | 2; 3 or later means Blosc2 |
 //! | 1 | 1 | versionlz | 1 for every codec |
 //! | 2 | 1 | flags | bit 0 byte shuffle, 1 memcpyed, 2 bit shuffle, 3 always 0, 4 blocks are not split, 5 to 7 codec |
 //! | 3 | 1 | typesize | 1 to 255 |
@@ -196,7 +196,7 @@ impl Header {
             return Ok(header);
         }
         check((1..=nbytes).contains(&blocksize), 8, &|| {
-            format!("blocksize {blocksize}, expected 1 to {nbytes}, the length of the data")
+            format!("blocksize {blocksize}, expected 1 to {nbytes} (nbytes)")
         })?;
         check(header.table_end() <= u64::from(ctbytes), 12, &|| {
             let end = header.table_end();
@@ -349,14 +349,9 @@ mod tests {
             (4, &le(MAX_NBYTES + 1), 4, "nbytes 2147483632, expected at most 2147483631"),
             (4, &le(u32::MAX), 4, "nbytes 4294967295, expected at most 2147483631"),
             (4, &le(0), 12, "ctbytes is 100 in an empty buffer, expected 16"),
-            (8, &le(0), 8, "blocksize 0, expected 1 to 1024, the length of the data"),
-            (8, &le(1025), 8, "blocksize 1025, expected 1 to 1024, the length of the data"),
-            (
-                8,
-                &le(1 << 31),
-                8,
-                "blocksize 2147483648, expected 1 to 1024, the length of the data",
-            ),
+            (8, &le(0), 8, "blocksize 0, expected 1 to 1024 (nbytes)"),
+            (8, &le(1025), 8, "blocksize 1025, expected 1 to 1024 (nbytes)"),
+            (8, &le(1 << 31), 8, "blocksize 2147483648, expected 1 to 1024 (nbytes)"),
             (8, &le(1), 12, "ctbytes is 100, but the table of blocks ends at 4112"),
             (12, &le(15), 12, "ctbytes 15, expected 16 to 2147483647"),
             (12, &le(1 << 31), 12, "ctbytes 2147483648, expected 16 to 2147483647"),

@@ -113,7 +113,7 @@ impl fmt::Display for ElementsError {
             Self::Memory { bytes } => {
                 write!(f, "cannot allocate {} for an array", count(*bytes, "byte"))
             }
-            Self::Npy(message) => write!(f, "header of a .npy file: {message}"),
+            Self::Npy(message) => write!(f, ".npy header: {message}"),
             Self::Output(error) => error.fmt(f),
         }
     }

@@ -607,8 +607,8 @@ impl Identity {
         Some(Self { inode, modified })
     }
 
-    /// Returns `true` if a file with this identity can have the identity `now` after an in-place
-    /// change.
+    /// Returns `true` if an in-place change could turn this identity into `now`: the inode is the
+    /// same (if both are known), and the modification time (if known) is not earlier.
     fn may_become(self, now: Self) -> bool {
         let is_same_inode = self.inode == 0 || now.inode == 0 || self.inode == now.inode;
         is_same_inode && (now.modified == 0 || now.modified >= self.modified)

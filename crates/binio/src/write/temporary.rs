@@ -82,8 +82,8 @@ impl TemporaryFile {
         }
     }
 
-    /// Unregisters the file without removing it. Use this after the file was renamed, or if it was
-    /// never created.
+    /// Unregisters the file without removing it. Use this after the file has been renamed, or if it
+    /// was never created.
     pub fn keep(self) {
         files().remove(&self.0);
         std::mem::forget(self);
