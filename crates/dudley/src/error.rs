@@ -322,7 +322,7 @@ impl fmt::Display for ErrorKind {
             Self::Import { format, message } => write!(f, "cannot be imported as {format}: {message}"),
             Self::NoLayoutFor { path, reason } => write!(f, "`{path}` cannot be described by a layout: {reason}"),
             Self::Filter { path, filter, address, message } => {
-                write!(f, "`{path}`, compressed by {filter} at {address}: {message}")
+                write!(f, "`{path}`, compressed by {filter} at address {address}: {message}")
             }
             Self::Reference { path, index, message } => {
                 write!(f, "`{path}`, element {index}: {message}")

@@ -60,7 +60,7 @@ fn header_error(error: binio::Error) -> Error {
         binio::ErrorKind::Io(_) | binio::ErrorKind::Limit { .. } => error.into(),
         binio::ErrorKind::Array(error) => error.clone().into(),
         _ => {
-            let kind = ErrorKind::NotNumpy(format!("header of the .npy file: {error:#}"));
+            let kind = ErrorKind::NotNumpy(format!(".npy header: {error:#}"));
             error.offset().into_iter().fold(Error::new(kind), Error::at)
         }
     }

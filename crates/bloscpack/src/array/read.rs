@@ -277,7 +277,7 @@ impl<'r> Array<'r> {
     /// # Errors
     ///
     /// Same as [`read_bytes`](Self::read_bytes), except that the limit on decoded data applies to each chunk and not to
-    /// all elements. Also fails with [`ErrorKind::Output`] if the sink cannot be written.
+    /// all elements. Also fails with [`ErrorKind::Output`] if writing to the sink fails.
     pub fn write_npy(&self, sink: &mut dyn Write, options: &UnpackOptions<'_>) -> Result<()> {
         sink.write_all(&self.info.npy_header()).map_err(Error::of_output)?;
         let layout = self.view.layout();

@@ -86,8 +86,8 @@ struct QueueState<I, T> {
     /// Set to `true` when the jobs run out, or after an error in a job or in `take`. No further jobs
     /// are handed out after that.
     finished: bool,
-    /// The number of running workers. A worker ends when there is no job left, or no space for
-    /// another result.
+    /// The number of running workers. A worker ends when no jobs are left, or there is no
+    /// space for another result.
     working: usize,
     /// The index of the next result to take.
     first: usize,

@@ -174,12 +174,14 @@ fn check_sizes(
             others += 1;
             empty = empty.or((chunk.nbytes == 0).then_some(chunk));
         }
-        let more = match others {
-            0 => String::new(),
-            _ => format!("; other chunks that differ: {others}"),
+        let has = count(chunk.nbytes, "byte");
+        let message = match others {
+            0 => format!("{field} is {expected}, but chunk {index} has {has}"),
+            _ => format!(
+                "{field} is {expected}, but {} chunks have other sizes, such as chunk {index} with {has}",
+                others + 1
+            ),
         };
-        let message =
-            format!("{field} is {expected}, but chunk {index} has {}{more}", chunk.nbytes);
         // Reject an empty chunk even in lenient mode: tools skip it silently, so its data would be
         // missing.
         if let Some(chunk) = empty.or((strictness == Strictness::Strict).then_some(chunk)) {
@@ -262,8 +264,12 @@ mod tests {
     #[test]
     fn the_sizes_of_the_chunks_take_precedence_over_the_sizes_in_the_header() {
         for (chunk_size, last_chunk, message) in [
-            (101, 40, "chunk_size is 101, but chunk 0 has 100; other chunks that differ: 1"),
-            (100, 0, "last_chunk is 0, but chunk 2 has 40"),
+            (
+                101,
+                40,
+                "chunk_size is 101, but 2 chunks have other sizes, such as chunk 0 with 100 bytes",
+            ),
+            (100, 0, "last_chunk is 0, but chunk 2 has 40 bytes"),
         ] {
             let file = TestFile { chunk_size, last_chunk, ..file() };
             let (opened, diagnostics) = open_as(&file, Strictness::Lenient).unwrap();

@@ -68,9 +68,9 @@ pub struct Reader {
 pub(crate) struct Piece {
     /// The index of the chunk.
     pub(crate) index: usize,
-    /// The range of the part in the data of the chunk.
+    /// The byte range of this piece within the uncompressed data of its chunk.
     pub(crate) range: Range<usize>,
-    /// The offset of the part in the data of the file.
+    /// The offset in bytes of this piece in the uncompressed data of the file.
     pub(crate) position: u64,
 }
 
@@ -491,7 +491,7 @@ impl Reader {
     /// if the vector would exceed the limit on decoded data.
     pub(crate) fn room_for<T: bytemuck::Zeroable>(&self, count: u64) -> Result<Vec<T>> {
         let len = count.saturating_mul(size_of::<T>() as u64);
-        self.options.limits.check_decoded("length of the data", len)?;
+        self.options.limits.check_decoded("bytes of data", len)?;
         let mut out = zeroed("data", count)?;
         prefer_huge_pages(&mut out);
         Ok(out)

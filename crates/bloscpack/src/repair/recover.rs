@@ -158,7 +158,7 @@ pub fn recover<W: Write + Seek>(
                 let (count, size) = (chunks.end.saturating_sub(chunks.start), size.unwrap_or(0));
                 let zeros = count.saturating_mul(size.into());
                 if zeros > 0 {
-                    options.opening.limits.check_alloc("chunk of zeros", size.into())?;
+                    options.opening.limits.check_alloc("bytes of a chunk of zeros", size.into())?;
                     pieces.push(Piece::Zeros { count, size });
                 }
                 report.lost.push(Loss { chunks, bytes, zeros, reason });
@@ -205,7 +205,7 @@ fn section(
     opening: &OpenOptions,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Bytes> {
-    opening.limits.check_alloc("metadata section", range.end - range.start)?;
+    opening.limits.check_alloc("bytes of the metadata section", range.end - range.start)?;
     let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
     let bytes = source.bytes_at(range.start, len)?;
     let header = MetaHeader::parse(bytes.get(..MetaHeader::LEN).unwrap_or_default(), range.start)?;
@@ -279,7 +279,7 @@ fn kept(piece: &Piece) -> Option<&ChunkEntry> {
 /// compressor is lz4, because every build has it.
 fn zeros(reader: ChunkSource<'_>, typesize: u8, size: u32) -> Result<Vec<u8>> {
     let options = CompressOptions::new(Compressor::Lz4).typesize(typesize);
-    let mut stored = compress(&zeroed::<u8>("chunk of zeros", size.into())?, &options)?;
+    let mut stored = compress(&zeroed::<u8>("a chunk of zeros", size.into())?, &options)?;
     let digest = reader.checksum.compute(&stored);
     stored.extend_from_slice(&digest);
     Ok(stored)

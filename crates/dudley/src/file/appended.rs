@@ -39,7 +39,7 @@ pub(super) fn text_at(file: &dyn ReadAt, offset: u64, len: u64) -> Result<Vec<u8
     const LIMIT: u64 = i32::MAX.unsigned_abs() as u64;
 
     if len > LIMIT {
-        let (what, requested) = ("the layout", len);
+        let (what, requested) = ("bytes of the layout", len);
         let limit = binio::ErrorKind::Limit { what, limit: LIMIT, requested };
         return Err(binio::Error::new(limit).at(offset).into());
     }

@@ -38,7 +38,7 @@ impl File {
             let filter = stored.filter().map(|id| self.layout().filter_of(id));
             let (name, arguments) =
                 filter.map(|filter| (&*filter.name, &*filter.arguments)).unwrap_or_default();
-            self.limits().check_alloc("a compressed array", len)?;
+            self.limits().check_alloc("bytes of a compressed array", len)?;
             let failed = |error: FilterError| ErrorKind::Filter {
                 path: path.to_owned(),
                 filter: name.to_owned(),
@@ -80,7 +80,7 @@ impl File {
     /// let file = options.from_bytes(b"\x03\0\0\0\0\0\0\0abc".to_vec())?;
     /// assert_eq!(file.raw_bytes("/x")?, "abc");
     /// let error = file.get("/x").unwrap_err().to_string();
-    /// assert_eq!(error, "`/x`, compressed by mine at 0: no decoder for this filter");
+    /// assert_eq!(error, "`/x`, compressed by mine at address 0: no decoder for this filter");
     /// # Ok::<(), dudley::Error>(())
     /// ```
     ///

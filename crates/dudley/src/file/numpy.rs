@@ -31,7 +31,7 @@ pub fn for_numpy(array: &Array) -> Result<Array, Error> {
     let stored = array.read_bytes(Order::C, ByteOrder::Stored)?;
     let count = usize::try_from(array.len()).unwrap_or(usize::MAX);
     let len = count.saturating_mul(to) as u64;
-    array.limits().check_alloc("an array for numpy", len)?;
+    array.limits().check_alloc("bytes of an array for numpy", len)?;
     let mut out = binio::memory::reserve("an array for numpy", len)?;
     out.resize(count.saturating_mul(to), 0);
     if from > 0 {

@@ -134,7 +134,7 @@ pub struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Creates a lexer at the beginning of a string. Everything after the first 4 GiB is ignored.
+    /// Creates a lexer at the beginning of a string. The text is truncated to less than 4 GiB.
     pub fn new(text: &'a str) -> Self {
         let mut end = text.len().min(u32::MAX as usize);
         while !text.is_char_boundary(end) {
@@ -147,7 +147,10 @@ impl<'a> Lexer<'a> {
     #[inline]
     pub fn token(&mut self) -> Token {
         let (kind, start) = self.advance();
-        #[allow(clippy::cast_possible_truncation, reason = "a source has less than 4 GiB")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "`new` truncates the text to less than 4 GiB"
+        )]
         Token { kind, start: start as u32, end: self.at as u32 }
     }
 

@@ -92,7 +92,7 @@ impl File {
         let packed = convert(array, place.datatype())?;
         let extent = place.layout().extent();
         let size = extent.end - extent.start;
-        self.limits().check_alloc("an item", size)?;
+        self.limits().check_alloc("bytes of an item", size)?;
         let len = usize::try_from(size).unwrap_or(usize::MAX);
         let before = ReadAt::bytes_at(self.source(), extent.start, len)?;
         let mut bytes = before.to_vec();

@@ -166,7 +166,7 @@ impl<'w> Writer<'w> {
         }
         let row = self.table.rows()[index];
         let nbytes = row.nbytes().unwrap_or_default();
-        self.limits.check_alloc("an item", nbytes)?;
+        self.limits.check_alloc("bytes of an item", nbytes)?;
         let len = usize::try_from(nbytes).unwrap_or(usize::MAX);
         if !self.put[index].is_nothing() {
             if let (Some(target), Some(address)) = (self.target.at(), row.address()) {
@@ -274,7 +274,7 @@ impl<'w> Writer<'w> {
                 if self.put[index].is_nothing() {
                     let (datatype, shape) = self.expected(&path)?;
                     let len = array::byte_size(&shape, datatype.itemsize()).unwrap_or(u64::MAX);
-                    self.limits.check_alloc("an item", len)?;
+                    self.limits.check_alloc("bytes of an item", len)?;
                     let zeros = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
                     let bytes = self.encode(row, &datatype, &shape, &zeros)?;
                     self.held.insert(index, bytes);

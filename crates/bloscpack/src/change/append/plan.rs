@@ -162,7 +162,7 @@ fn chunk_size_of(reader: &Reader) -> Result<u32> {
     for (index, chunk) in reader.chunks().iter().enumerate() {
         if chunk.nbytes > size || (chunk.nbytes < size && !is_last(index)) {
             let found = count(chunk.nbytes, "byte");
-            let message = format!("chunk {index} has {found}, expected {size}");
+            let message = format!("expected chunks of {size} bytes, but chunk {index} has {found}");
             return Err(Error::new(ErrorKind::SizeMismatch { message }).at(chunk.offset));
         }
     }

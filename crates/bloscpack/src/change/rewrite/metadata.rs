@@ -119,7 +119,7 @@ pub(crate) fn section_in_place(
     let both = u64::from(header.max_meta_size) + header.checksum.len() as u64;
     let requested = both.saturating_sub(checksum.len() as u64);
     let max_size = u32::try_from(requested).map_err(|_| {
-        let what = "space for metadata in bytes";
+        let what = "bytes of space for metadata";
         ErrorKind::Limit { what, limit: u32::MAX.into(), requested }
     })?;
     let options = MetadataOptions { checksum, ..MetadataOptions::default() };

@@ -1,7 +1,7 @@
 //! Encoding the metadata section.
 //!
-//! The text is the same as the text that the original program writes: JSON without spaces, with the
-//! keys in their original order and everything but printable ASCII escaped. Only very small floats
+//! The text is identical to what the original program writes: JSON without spaces, with the keys in
+//! their original order and everything but printable ASCII escaped. Only very small floats
 //! may be spelled differently, such as `1e-7` instead of `1e-07`. The compressed bytes depend on the
 //! version of zlib.
 
@@ -140,7 +140,7 @@ impl MetaHeader {
         let requested = text.len() as u64;
         let meta_size = u32::try_from(requested).ok().filter(|_| requested <= MAX_TEXT);
         let meta_size = meta_size.ok_or({
-            let what = "length of the metadata";
+            let what = "bytes of metadata";
             ErrorKind::Limit { what, limit: MAX_TEXT, requested }
         })?;
         let compressed = if options.compress { compress(text, options.level)? } else { Vec::new() };

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_two_equal_keys_applies_and_the_key_is_reported() {
+    fn the_last_value_of_a_duplicate_key_wins_and_the_key_is_reported() {
         let parsed = parse(br#"[{"a":1,"b":2},{"a":1,"a":2}]"#).unwrap();
         assert_eq!(parsed.value, json!([{"a": 1, "b": 2}, {"a": 2}]));
         assert_eq!(parsed.duplicate_key.as_deref(), Some("a"));

@@ -162,7 +162,7 @@ impl Metadata {
         }
         let text = match header.codec {
             CODEC_NONE => {
-                check_limit("length of the metadata", max_size, payload.len() as u64)
+                check_limit("bytes of metadata", max_size, payload.len() as u64)
                     .map_err(|error| Error::from(error).at(payload_start))?;
                 payload
             }
@@ -317,7 +317,7 @@ fn inflate(payload: &[u8], meta_size: u32, max_size: u64) -> Result<Vec<u8>> {
         .read_to_end(&mut text)
         .map_err(|error| metadata(MetadataError::Zlib(error.to_string())))?;
     if text.len() as u64 > cap {
-        check_limit("length of the metadata", max_size, expected)?;
+        check_limit("bytes of metadata", max_size, expected)?;
     }
     Ok(text)
 }

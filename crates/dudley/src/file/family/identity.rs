@@ -1,4 +1,4 @@
-//! Checking, before the data of a file is read, that the file matches its summary.
+//! Checking that a file matches its summary before its data is read.
 //!
 //! | part of the file | requirement |
 //! |---|---|

@@ -121,7 +121,7 @@ impl Family {
         let file = self.files.get(number).ok_or_else(|| ErrorKind::NotFound {
             path: number.to_string(),
             parent: "the family".to_owned(),
-            missing: format!("file {number}: there are only {}", count(self.files.len(), "file")),
+            missing: format!("file {number} (it has only {})", count(self.files.len(), "file")),
         });
         Ok(file?)
     }

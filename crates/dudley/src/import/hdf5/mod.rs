@@ -269,7 +269,9 @@ impl Lister<'_> {
 
     fn describe(&mut self, name: &str, path: &str, data_set: &DataSet) -> Result<(), Reason> {
         match &data_set.storage {
-            DataLayout::Compact { .. } => Err("its data is in the header of the object".to_owned()),
+            DataLayout::Compact { .. } => {
+                Err("its data is stored in the object header (compact layout)".to_owned())
+            }
             DataLayout::Contiguous { address, .. } => {
                 let address = self.address(*address)?;
                 self.array(name, path, data_set, address)
