@@ -78,8 +78,8 @@ fn line(command: &Command) -> String {
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
-/// Removes the option `name` and its value from the arguments. Returns the value, or `None` if the
-/// option is not given, and the remaining arguments. Fails if the value is missing.
+/// Splits the option `name` and its value off the arguments. Returns the value (`None` if the option
+/// is absent) and the remaining arguments. Fails if the option has no value.
 pub(crate) fn take_option(
     arguments: &[String],
     name: &str,

@@ -86,7 +86,7 @@ enum Step {
     /// Tests in a test binary: the name of the binary, which must be unique among the crates, and a
     /// filter for the test names. `SCIBIN_INTEROP` contains the path of the folder.
     Test(&'static str, &'static str),
-    /// A Python script, which is called with the folder and the path of the program `scibin`.
+    /// A Python script, which is run with the folder and the path of `scibin` as its arguments.
     Program(&'static str),
 }
 

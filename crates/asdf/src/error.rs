@@ -312,7 +312,7 @@ pub enum CodecError {
     #[error("a streamed block cannot be compressed")]
     StreamedCompressed,
     /// The stream ended before all requested bytes were decoded.
-    #[error("the stream ends after {}, expected {expected}", count(*found, "byte"))]
+    #[error("the stream ends after {}, but {expected} were expected", count(*found, "byte"))]
     ShortStream {
         /// Number of bytes to which the stream decodes.
         found: u64,

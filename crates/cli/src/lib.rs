@@ -85,7 +85,7 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
     };
 
     if output.json && command.is_without_json() {
-        return Err(Failure::other("--json", "the output of this command cannot be JSON"));
+        return Err(Failure::other("--json", "this command cannot print JSON"));
     }
     match command {
         Command::Info {

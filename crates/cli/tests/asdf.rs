@@ -116,7 +116,7 @@ fn a_line_ending_conversion_is_reported_once_as_the_likely_cause() {
         assert_eq!(status(&output), 1, "{text}");
         assert_eq!(text.matches("IndexDrift").count(), 1, "{text}");
         assert!(
-            text.contains("by -20, -40, -60 bytes, probably because of a line-ending conversion"),
+            text.contains("shifted by -20, -40, -60 bytes from their offsets in the index"),
             "{text}"
         );
         assert!(!text.contains("the block does not exist"), "{text}");

@@ -59,7 +59,7 @@ fn written(array: &Array<'_>, out: &mut dyn Write) -> Result<()> {
     array.write_npy(out)
 }
 
-/// Returns a slice that selects one of every `step` elements.
+/// Returns a slice that selects every `step`-th element.
 fn every(step: u64) -> Slice {
     Slice::Range { start: None, stop: None, step: i64::try_from(step).unwrap_or(i64::MAX) }
 }

@@ -12,7 +12,7 @@ use crate::process::{
 };
 use crate::targets::{self, WASM};
 
-/// The version of the program `wasm-bindgen`. It must match the version of the crate `wasm-bindgen`
+/// The version of the `wasm-bindgen` program. It must match the version of the `wasm-bindgen` crate
 /// in `crates/web/Cargo.toml`.
 const WASM_BINDGEN: &str = "0.2.130";
 

@@ -6,12 +6,12 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-/// The content-security-policy of the page, which allows only its own scripts, styles, images and
+/// The Content-Security-Policy of the page, which allows only its own scripts, styles, images and
 /// workers, and no other requests.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; \
                            img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The content-security-policy of the worker, to which the policy of the page does not apply. The
+/// The Content-Security-Policy of the worker, to which the policy of the page does not apply. The
 /// worker runs WebAssembly, and requests its module and the files that the user opens by URL.
 const WORKER_POLICY: &str =
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' https: http:";

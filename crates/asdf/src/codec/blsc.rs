@@ -70,7 +70,9 @@ impl Chunked for Blosc {
         let (prefix, header) = header.split_at(self.prefix_len());
         if header.first() != Some(&BLOSC_VERSION) {
             return Err(
-                "not a Blosc-1 buffer: expected 02 in byte 0, or in byte 4 of a chunk".into()
+                "neither a Blosc-1 buffer nor a chunk: expected the format version 2 in byte \
+                        0 (buffer) or byte 4 (chunk)"
+                    .into(),
             );
         }
         let header = Header::parse(header).map_err(|error| error.kind().to_string())?;

@@ -109,8 +109,8 @@ impl Head {
         if version != FORMAT_VERSION || !suffix.is_empty() {
             let word = String::from_utf8_lossy(word);
             let message = format!(
-                "the file format version is {word}, but the file is read as version \
-                 {FORMAT_VERSION}"
+                "the file is read as version {FORMAT_VERSION} of the file format, but it declares \
+                 version {word}"
             );
             self.report(Code::UnsupportedVersion, 6, 1, message);
         }

@@ -313,7 +313,7 @@ impl Builder<'_, '_> {
         if let Some(first) = self.anchored.insert(name, id) {
             let first = self.document.position(first);
             let message = format!(
-                "anchor `{name}` is already defined at line {}, column {}",
+                "anchor `{name}` of line {}, column {} is redefined",
                 first.line, first.column
             );
             self.report(Code::AnchorRedefined, id, message);

@@ -201,7 +201,7 @@ pub(crate) struct HistoryRequest {
 }
 
 impl AsdfCommand {
-    /// Returns `true` if the output of the command cannot be JSON, so that `--json` is an error.
+    /// Returns `true` if the command cannot print JSON, in which case `--json` is an error.
     pub(super) fn is_without_json(&self) -> bool {
         matches!(self, Self::ToYaml(_))
     }
@@ -215,8 +215,8 @@ pub(crate) struct SearchRequest {
     /// item
     #[arg(long, value_name = "RE")]
     pub(crate) key: Option<String>,
-    /// The value as JSON (1 equals 1.0), or a comparison such as '>100' or '<=2.5'. A JSON string
-    /// and text that is not JSON are regular expressions to search for in scalars
+    /// The value as JSON (1 equals 1.0), or a comparison such as '>100' or '<=2.5'. A JSON string,
+    /// or text that is not JSON, is a regular expression to search for in scalars
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) value: Option<String>,
     /// Type of the node: str, int, float, bool, dict, list or numpy.ndarray, as in asdftool;

@@ -120,7 +120,7 @@ pub(crate) enum BloscpackCommand {
 }
 
 impl BloscpackCommand {
-    /// Returns `true` if the output of the command cannot be JSON, so that `--json` is an error.
+    /// Returns `true` if the command cannot print JSON, in which case `--json` is an error.
     pub(super) fn is_without_json(&self) -> bool {
         matches!(self, Self::Cat(_))
     }

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use super::examples;
 
-/// Compress and decompress files with blosc, with the options of the program blpk
+/// Compress and decompress files with blosc, with the options of the blpk program
 #[derive(Debug, Parser)]
 #[command(name = "blpk", version, max_term_width = 100, infer_long_args = true)]
 #[command(subcommand_required = true, infer_subcommands = false)]

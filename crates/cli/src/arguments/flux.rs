@@ -104,7 +104,7 @@ pub(crate) enum FluxCommand {
         "scibin flux rescue /var/lib/flux --job f23XyZ -C found",
     ]))]
     Rescue(Rescue),
-    /// Store an archive and its blobs in a running instance of Flux, using the program `flux`
+    /// Store an archive and its blobs in a running instance of Flux, using the `flux` program
     #[command(after_long_help = examples(&[
         "scibin flux put archive.json --store blobs --name input",
     ]))]
@@ -112,7 +112,7 @@ pub(crate) enum FluxCommand {
 }
 
 impl FluxCommand {
-    /// Returns `true` if the output of the command cannot be JSON, so that `--json` is an error.
+    /// Returns `true` if the command cannot print JSON, in which case `--json` is an error.
     pub(super) fn is_without_json(&self) -> bool {
         matches!(self, Self::Cat(_))
     }
@@ -347,7 +347,7 @@ pub(crate) struct Extract {
     /// Keep existing files
     #[arg(long, group = "existing")]
     pub(crate) skip_existing: bool,
-    /// Replace existing files that are older
+    /// Replace existing files only if the archived entry has a later modification time
     #[arg(long, group = "existing")]
     pub(crate) keep_newer: bool,
     /// Do not restore modification times
@@ -364,7 +364,7 @@ pub(crate) struct Extract {
     #[arg(long, value_name = "HASH", value_parser = hashes())]
     pub(crate) require_hash: Option<HashType>,
     /// Maximum total size of all files, including holes: bytes, or a number with k, K, M, G, T, P
-    /// or E [default: 64T, but at most 16T per file, and 1T not counting holes]
+    /// or E [default: 64T in total, 16T per file, and 1T not counting holes]
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<Size>,
     /// Stop at the first failure
@@ -613,7 +613,7 @@ pub(crate) struct Put {
     /// Replace an existing archive with this name
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Path of the program `flux`
+    /// Path of the `flux` program
     #[arg(long, value_name = "PROGRAM", default_value = "flux")]
     pub(crate) flux: PathBuf,
     #[command(flatten)]

@@ -30,8 +30,8 @@ pub(crate) struct Arguments {
     #[arg(long, global = true)]
     json: bool,
     /// Print only the requested data, warnings and errors, without status lines, remarks, hints and
-    /// progress. `diff` then prints differences only as JSON; its exit status shows whether there are
-    /// any
+    /// progress. `diff` then prints differences only if --json is also given; its exit status shows
+    /// whether there are any
     #[arg(long, short, global = true)]
     quiet: bool,
     #[command(subcommand)]
@@ -50,7 +50,7 @@ impl Arguments {
 }
 
 impl Command {
-    /// Returns `true` if the output of the command cannot be JSON, so that `--json` is an error.
+    /// Returns `true` if the command cannot print JSON, in which case `--json` is an error.
     pub(crate) fn is_without_json(&self) -> bool {
         match self {
             Self::Asdf(all) => all.command.is_without_json(),
@@ -143,7 +143,7 @@ pub(crate) enum Command {
         "scibin flux extract archive.json -C folder",
     ]))]
     Flux(flux::Flux),
-    /// The options of the program blpk, which scibin also accepts when called by that name
+    /// The options of the blpk program, which scibin also accepts when called by that name
     #[command(after_long_help = examples(&[
         "scibin blpk compress data.bin",
         "scibin blpk decompress data.bin.blp",
@@ -290,7 +290,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_definitions_of_the_command_lines_are_valid() {
+    fn the_command_line_definitions_are_valid() {
         super::Arguments::command().debug_assert();
         super::blpk::Blpk::command().debug_assert();
     }

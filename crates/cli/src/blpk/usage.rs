@@ -1,4 +1,4 @@
-//! Printing help, version and usage errors like the original program.
+//! Printing help, version and usage errors as the original program does.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};

@@ -9,8 +9,8 @@ use crate::model::ArchivePath;
 /// walk also keeps the last directory of the path open, but not the directories in between.
 const KEPT_LEVELS: usize = 32;
 
-/// Opens directories below a root one after another. Keeps the last directory and its parents open,
-/// so that opening a nearby directory is fast.
+/// Opens directories below a root one after another. Keeps the last directory open, and its parents
+/// down to a depth of [`KEPT_LEVELS`], so that opening a nearby directory is fast.
 #[derive(Debug)]
 pub(crate) struct Walk {
     root: Dir,

@@ -103,7 +103,7 @@ impl<'a> Base64<'a> {
     ///
     /// # Errors
     ///
-    /// Fails if `out` cannot be written.
+    /// Fails if writing to `out` fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let body = &self.text.as_bytes()[..self.body];
         let tail = &self.tail[..self.tail_len];

@@ -159,7 +159,7 @@ pub(crate) fn scan(bytes: &[u8]) -> Option<(usize, Measure)> {
 
 /// Measures a piece of a JSON string, which may end within an escape. Returns the position of the first byte that is not
 /// valid text, and the properties of the text before it. This byte is the closing quote, a control character, or the
-/// backslash of an escape that is incomplete, malformed or an unpaired surrogate. If there is no such byte, returns the
+/// backslash of an incomplete or malformed escape, or of an unpaired surrogate. If there is no such byte, returns the
 /// end of the piece.
 #[cfg(unix)]
 pub(crate) fn scan_piece(bytes: &[u8]) -> (usize, Measure) {
@@ -173,7 +173,7 @@ pub(crate) fn scan_piece(bytes: &[u8]) -> (usize, Measure) {
 fn scan_until(bytes: &[u8], stop: impl Fn(Option<char>) -> bool) -> (usize, Measure) {
     let (mut at, mut saved) = (0, 0);
     let (mut nul, mut lone_surrogate) = (false, false);
-    // The position from which to try whole blocks again.
+    // Do not try a whole block again before this position.
     let mut next_block = 0;
     loop {
         if at >= next_block {

@@ -225,7 +225,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// Returns the offset at which the region ends in the file. In a parsed archive, the offset fits into 63 bits.
+    /// Returns the offset in the file at which the region ends. In a parsed archive, the offset fits in 63 bits.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.size)
     }

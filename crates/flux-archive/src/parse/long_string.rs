@@ -1,6 +1,6 @@
 //! Checking a long string piece by piece, so that it does not have to fit in memory.
 //!
-//! The parser gets the entry without the checked part of the string, and with a smaller size:
+//! The parser sees the entry with the checked part of the string removed and `size` reduced to match:
 //!
 //! ```text
 //! in the source  {"path":"a","encoding":"base64","data":"AAECAwQFBg==","size":7}
@@ -8,8 +8,8 @@
 //! parsed         {"path":"a","encoding":"base64","data":"Bg==","size":1}
 //! ```
 //!
-//! For text, the checked part is the whole string. For base64, the parser gets the last group, because only this group
-//! may have padding.
+//! For text, the checked part is the whole string. For base64, the parser still sees the last group, because only
+//! this group may have padding.
 
 use std::ops::Range;
 

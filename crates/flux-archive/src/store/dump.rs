@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_read_from_the_members_of_a_dump() {
+    fn the_values_of_keys_are_read_from_the_members_of_a_dump() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dump.tar");
         dump(&path, &[("archive/main", b"[]")]);

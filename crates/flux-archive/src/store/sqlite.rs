@@ -366,7 +366,9 @@ impl BlobStoreMut for SqliteStore {
         )?;
         match statement.execute(params![AsText(blobref.digest()), size, object])? {
             1 => Ok(blobref),
-            _ => Err(StoreError::Damaged("the table `objects` rejected a blob".to_owned())),
+            _ => Err(StoreError::Damaged(
+                "the blob was not inserted into the table `objects`".to_owned(),
+            )),
         }
     }
 

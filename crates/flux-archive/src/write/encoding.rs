@@ -6,7 +6,7 @@
 pub enum Encoding {
     /// The data is text (`utf-8`). Writing a NUL or anything but UTF-8 fails.
     Text,
-    /// The data may be any bytes (`base64`).
+    /// Arbitrary bytes, written as `base64`.
     Base64,
 }
 

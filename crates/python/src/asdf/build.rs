@@ -23,7 +23,7 @@ use super::file::OpenFile;
 use super::node::AsdfNode;
 use crate::error::Failure;
 
-/// The maximum nesting depth, which is the same as in the crate. Building a tree is recursive, so
+/// The maximum nesting depth, which is the same as in the `asdf` crate. Building a tree is recursive, so
 /// without a limit, the stack could overflow.
 const MAX_DEPTH: usize = 1000;
 
@@ -286,7 +286,7 @@ impl<'py> Builder<'py> {
                 };
                 match value {
                     None | Some(Value::Array(_) | Value::Tagged(_)) => {
-                        Err(self.error("expected a value without a tag in Tagged"))
+                        Err(self.error("expected a value without a tag as the value of Tagged"))
                     }
                     Some(value) => Ok(value.tagged(tag)),
                 }

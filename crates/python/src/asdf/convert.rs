@@ -256,7 +256,7 @@ impl<'a, 'py> Conversion<'a, 'py> {
         node: Node<'n>,
         stack: &mut Vec<Open<'n, 'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        // Only a node with an anchor can occur again.
+        // Only a node with an anchor can occur more than once.
         let is_shared = node.anchor().is_some();
         if is_shared {
             if let Some(object) = self.seen.get(&node.id()) {

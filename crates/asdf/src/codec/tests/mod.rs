@@ -404,7 +404,7 @@ mod blsc {
             stored[byte] ^= change;
         }
         stored[4] = 5;
-        assert!(error(&stored, 1000).to_string().contains("not a Blosc-1 buffer"));
+        assert!(error(&stored, 1000).to_string().contains("neither a Blosc-1 buffer"));
     }
 
     #[test]

@@ -95,8 +95,8 @@ impl DriftedBlocks {
         (!drifts.is_empty()).then(|| {
             let unit = if matches!(drifts[..], [1 | -1]) { "byte" } else { "bytes" };
             format!(
-                "the offsets of blocks differ from the index by {}{more} {unit}, probably because \
-                 of a line-ending conversion",
+                "probably because of a line-ending conversion, blocks are shifted by {}{more} \
+                 {unit} from their offsets in the index",
                 shown.join(", ")
             )
         })

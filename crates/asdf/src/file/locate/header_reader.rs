@@ -71,8 +71,8 @@ impl HeaderReader<'_> {
     /// it was set.
     pub(super) fn without_streamed(&self, header: &BlockHeader) -> BlockHeader {
         if header.is_streamed() {
-            let message = "the block is marked as STREAMED, but the index and the sizes in its \
-                           header agree on its end";
+            let message = "the index and the sizes in the block's header agree on the end of the \
+                           block, but the block is marked as STREAMED";
             self.reports.report(Code::HeaderContradicted, header.offset, message);
         }
         BlockHeader { flags: header.flags & !FLAG_STREAMED, ..*header }
@@ -96,8 +96,8 @@ impl HeaderReader<'_> {
             .allocated_end()
             .map_or("after 2^64 bytes".to_owned(), |end| format!("at offset {end}"));
         let message = format!(
-            "according to its header, the block ends {end}, but the next block begins at offset \
-             {next}"
+            "the next block begins at offset {next}, but this block ends {end} according to its \
+             header"
         );
         self.reports.report(Code::HeaderContradicted, header.offset, message);
     }

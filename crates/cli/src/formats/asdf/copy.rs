@@ -154,7 +154,7 @@ fn relocated<'a>(
     }
 }
 
-/// Returns the version of the standard that a file states, or `None` if the file states no version
+/// Returns the version of the standard declared by a file, or `None` if the file declares no version
 /// or if this version cannot be written.
 fn standard(file: &Asdf) -> Option<asdf::tag::Version> {
     file.layout().standard_version.filter(|version| asdf::save::STANDARDS.contains(version))

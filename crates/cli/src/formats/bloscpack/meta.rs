@@ -42,7 +42,7 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
                 (None, Some(path)) => read_json(path)?,
                 (None, None) => Value::Null,
             };
-            // Do not read metadata that is replaced as a whole, because it may be damaged.
+            // Do not read metadata that will be replaced as a whole, because it may be damaged.
             let mut all = if pointer.is_empty() {
                 Value::Null
             } else {

@@ -63,7 +63,7 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
         if stored.trim() != blobref.to_string() {
             let stored = stored.trim();
             return Err(fail(format!(
-                "the instance stored the blob as {stored}: if it uses another hash, create the archive with --hash"
+                "the instance stored the blob as {stored}: if the instance uses another hash, create the archive with --hash"
             )));
         }
         progress.add(*size);
@@ -90,7 +90,7 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
     Ok(Verdict::Fine)
 }
 
-/// Runs the program `flux`. Returns its output or, if it fails, its error message.
+/// Runs the `flux` program. Returns its output or, if it fails, its error message.
 fn run(command: &Put, arguments: &[&str], input: &[u8]) -> Result<Result<String, String>, Failure> {
     let fail = |error| Failure::io(&command.flux, error);
     let mut child = Command::new(&command.flux)

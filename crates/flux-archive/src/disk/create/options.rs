@@ -8,8 +8,8 @@ use crate::disk::dir::{Dir, FileId, stat};
 use crate::parallel::{Progress, report};
 use crate::store::{BlobStoreMut, Chunking};
 
-/// The zeros of a file that become holes in the archive: gaps between blobs, or a single hole as
-/// large as the file.
+/// Selects which zeros in a file become holes in the archive. A hole is a gap between blobs, or
+/// spans the whole file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Holes {
