@@ -289,7 +289,7 @@ impl fmt::Display for ErrorKind {
             Self::LayoutAddress { address, len } => {
                 write!(f, "the address of the layout, at byte 8, is {address}, ")?;
                 match len {
-                    Some(len) => write!(f, "but the file ends at {len}"),
+                    Some(len) => write!(f, "but the file ends at byte {len}"),
                     None => f.write_str("expected 0 or at least 16"),
                 }
             }
@@ -314,7 +314,7 @@ impl fmt::Display for ErrorKind {
             ),
             Self::NotData { path, what } => write!(f, "`{path}` is {what}"),
             Self::PastEnd { path, start, end, len } => {
-                write!(f, "`{path}` is at bytes {start} to {end}, but the file ends at {len}")
+                write!(f, "`{path}` is at bytes {start} to {end}, but the file ends at byte {len}")
             }
             Self::Mismatch { path, message } => write!(f, "`{path}`: {message}"),
             Self::Missing { paths } => write!(f, "no data for {}", paths.join(", ")),

@@ -247,7 +247,7 @@ fn a_truncated_file_is_readable_up_to_its_end() {
     let file = open("a = u1[2]  b = u2[4]  N : i4  c = u1[N]", &[1, 2, 3, 4]).unwrap();
     assert_eq!(file.get("a").unwrap().read::<u8>().unwrap(), [1, 2]);
     let error = file.get("b").unwrap_err();
-    assert_eq!(error.to_string(), "`b` is at bytes 2 to 10, but the file ends at 4");
+    assert_eq!(error.to_string(), "`b` is at bytes 2 to 10, but the file ends at byte 4");
     assert!(error.is_bad_data());
     let error = file.get("c").unwrap_err();
     assert_eq!(error.code(), Some(dudley::diagnostic::Code::StreamTooShort));
@@ -305,7 +305,7 @@ fn hostile_layouts_and_layout_addresses_do_not_cause_a_panic() {
     for (address, message) in [
         (-1, "the address of the layout, at byte 8, is -1"),
         (15, "expected 0 or at least 16"),
-        (i64::MAX, "the file ends at 22"),
+        (i64::MAX, "the file ends at byte 22"),
     ] {
         let error = File::from_bytes(native(address, b"x = i1"), None).unwrap_err();
         assert!(error.to_string().contains(message) && error.is_bad_data(), "{error}");

@@ -82,7 +82,7 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
                 return invalid(
                     start,
                     &format!(
-                        "match distance {distance} is invalid after {}",
+                        "after {}, match distance {distance} is invalid",
                         count(done, "decoded byte")
                     ),
                 );
@@ -97,7 +97,7 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
     if done < out.len() {
         return invalid(
             at,
-            &format!("the stream decodes to {}, expected {}", count(done, "byte"), out.len()),
+            &format!("expected {}, found {done}", count(out.len(), "decoded byte")),
         );
     }
     Ok(())
@@ -217,12 +217,12 @@ mod tests {
         let cases: &[(&[u8], &str)] = &[
             (b"", "blosclz: needs 1 byte, found only 0 at offset 0"),
             (b"\x05ab", "blosclz: needs 6 bytes, found only 2 at offset 1"),
-            (b"\x01ab", "blosclz: the stream decodes to 2 bytes, expected 10 at offset 3"),
+            (b"\x01ab", "blosclz: expected 10 decoded bytes, found 2 at offset 3"),
             (b"\x0aabcdefghijk", "blosclz: the stream decodes to more than 10 bytes at offset 0"),
             (b"\x00a\x20", "blosclz: needs 1 byte, found only 0 at offset 3"),
             (
                 b"\x00a\x20\x01\x00x",
-                "blosclz: match distance 2 is invalid after 1 decoded byte at offset 2",
+                "blosclz: after 1 decoded byte, match distance 2 is invalid at offset 2",
             ),
             (b"\x00a\x3f\xff\x00", "blosclz: needs 1 byte, found only 0 at offset 5"),
             (

@@ -95,11 +95,8 @@ impl Decoders {
             }
         };
         if len != out.len() {
-            let len = count(len, "byte");
-            return Err(failed(&format_args!(
-                "the stream decodes to {len}, expected {}",
-                out.len()
-            )));
+            let expected = count(out.len(), "decoded byte");
+            return Err(failed(&format_args!("expected {expected}, found {len}")));
         }
         Ok(())
     }

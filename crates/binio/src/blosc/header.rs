@@ -200,7 +200,7 @@ impl Header {
         })?;
         check(header.table_end() <= u64::from(ctbytes), 12, &|| {
             let end = header.table_end();
-            format!("ctbytes is {ctbytes}, but the table of blocks ends at {end}")
+            format!("the table of blocks ends at byte {end}, but ctbytes is {ctbytes}")
         })?;
         Ok(header)
     }
@@ -352,10 +352,10 @@ mod tests {
             (8, &le(0), 8, "blocksize 0, expected 1 to 1024 (nbytes)"),
             (8, &le(1025), 8, "blocksize 1025, expected 1 to 1024 (nbytes)"),
             (8, &le(1 << 31), 8, "blocksize 2147483648, expected 1 to 1024 (nbytes)"),
-            (8, &le(1), 12, "ctbytes is 100, but the table of blocks ends at 4112"),
+            (8, &le(1), 12, "the table of blocks ends at byte 4112, but ctbytes is 100"),
             (12, &le(15), 12, "ctbytes 15, expected 16 to 2147483647"),
             (12, &le(1 << 31), 12, "ctbytes 2147483648, expected 16 to 2147483647"),
-            (12, &le(23), 12, "ctbytes is 23, but the table of blocks ends at 24"),
+            (12, &le(23), 12, "the table of blocks ends at byte 24, but ctbytes is 23"),
             (2, &[0x03], 12, "ctbytes is 100 in a memcpyed buffer, expected 1040"),
         ];
         for (at, bytes, offset, message) in cases {

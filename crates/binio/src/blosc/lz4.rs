@@ -76,7 +76,7 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
             return invalid(
                 at,
                 &format!(
-                    "match distance {distance} is invalid after {}",
+                    "after {}, match distance {distance} is invalid",
                     count(done, "decoded byte")
                 ),
             );
@@ -102,7 +102,7 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
     if done < out.len() {
         return invalid(
             at,
-            &format!("the stream decodes to {}, expected {}", count(done, "byte"), out.len()),
+            &format!("expected {}, found {done}", count(out.len(), "decoded byte")),
         );
     }
     Ok(())
@@ -183,16 +183,16 @@ mod tests {
             (b"\x10a\x01", "lz4: needs 2 bytes, found only 1 at offset 2"),
             (
                 b"\x10a\x00\x00\x00",
-                "lz4: match distance 0 is invalid after 1 decoded byte at offset 2",
+                "lz4: after 1 decoded byte, match distance 0 is invalid at offset 2",
             ),
             (
                 b"\x10a\x02\x00\x00",
-                "lz4: match distance 2 is invalid after 1 decoded byte at offset 2",
+                "lz4: after 1 decoded byte, match distance 2 is invalid at offset 2",
             ),
             (b"\x1aa\x01\x00\x00", "lz4: the stream decodes to more than 10 bytes at offset 4"),
             (b"\x1fa\x01\x00", "lz4: needs 1 byte, found only 0 at offset 4"),
             (b"\x10a\x01\x00", "lz4: needs 1 byte, found only 0 at offset 4"),
-            (b"\x20ab", "lz4: the stream decodes to 2 bytes, expected 10 at offset 3"),
+            (b"\x20ab", "lz4: expected 10 decoded bytes, found 2 at offset 3"),
         ];
         for (stream, message) in cases {
             assert_eq!(decoded(stream, 10).unwrap_err().to_string(), *message);

@@ -53,7 +53,7 @@ fn verify_reports_damaged_native_files_with_status_1() {
     for (name, bytes, message) in [
         ("more.bd", more, "error[L-past-end]: `/x` ends at 56, after the end of the stream at 48"),
         ("broken.bd", broken, "error[E0"),
-        ("outside.bd", outside, "the file ends at 80"),
+        ("outside.bd", outside, "the file ends at byte 80"),
         ("text.bd", text_mode, "damaged by a text-mode transfer"),
         ("short.bd", native()[..10].to_vec(), "inside the 16-byte signature"),
     ] {
@@ -215,7 +215,7 @@ fn dump_prints_readable_rows_before_the_errors() {
         .collect();
     assert_eq!(paths, ["/a", "/c"]);
     let message = stderr(&output);
-    assert!(message.contains("`/b` is at bytes 1 to 10, but the file ends at 2"), "{message}");
+    assert!(message.contains("`/b` is at bytes 1 to 10, but the file ends at byte 2"), "{message}");
     assert!(message.contains("error[E043]"), "{message}");
 }
 

@@ -29,7 +29,7 @@ fn import_and_from_numpy_report_truncated_data() {
         assert_eq!((status(&output), stdout(&output).as_str()), (1, "cut = <f8[2] @128\n"));
         assert_eq!(
             stderr(&output),
-            "scibin: cut.npy: `/cut` is at bytes 128 to 144, but the file ends at 143\n"
+            "scibin: cut.npy: `/cut` is at bytes 128 to 144, but the file ends at byte 143\n"
         );
     }
 }

@@ -26,7 +26,7 @@ use crate::error::Error;
 /// assert!(imported.errors.is_empty());
 ///
 /// let cut = dudley::import::from_file("x", file[..130].to_vec())?;
-/// assert_eq!(cut.errors[0].to_string(), "`/x` is at bytes 128 to 136, but the file ends at 130");
+/// assert_eq!(cut.errors[0].to_string(), "`/x` is at bytes 128 to 136, but the file ends at byte 130");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -83,7 +83,7 @@ impl Member {
         let (stored, size) = (entry.compressed_size_hint(), entry.uncompressed_size_hint());
         if method == CompressionMethod::STORE && stored != size {
             let message = format!(
-                "the member {name:?} is uncompressed, but has {stored} stored bytes instead of {size}"
+                "expected {size} stored bytes, found {stored} in the uncompressed member {name:?}"
             );
             return Err(damaged(FORMAT, entry.central_directory_offset(), message));
         }
@@ -93,7 +93,7 @@ impl Member {
         let len = archive.get_ref().0.len();
         if end > len {
             let message =
-                format!("the member {name:?} has {stored} bytes, but the file ends at {len}");
+                format!("the file ends at byte {len}, before the end of the member {name:?}");
             return Err(damaged(FORMAT, header, message));
         }
         let is_encrypted = entry.flags().is_encrypted();

@@ -425,7 +425,7 @@ fn an_invalid_layout_address_in_a_native_file_is_rejected() {
     };
     assert_eq!(open(20, 20), Ok(()));
     assert_eq!(open(0, 16), Ok(()));
-    let expected = "the address of the layout, at byte 8, is 21, but the file ends at 20";
+    let expected = "the address of the layout, at byte 8, is 21, but the file ends at byte 20";
     assert_eq!(open(21, 20), Err(expected.to_owned()));
     assert!(open(15, 20).unwrap_err().contains("expected 0 or at least 16"));
     assert!(open(1 << 63, 20).unwrap_err().contains("is -9223372036854775808"));

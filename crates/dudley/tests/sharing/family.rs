@@ -232,7 +232,7 @@ fn a_file_that_is_shorter_than_its_summary_states_is_reported_by_name() {
     let r = family.unwrap().get("/r").unwrap();
     std::fs::write(&files[1], &std::fs::read(&files[1]).unwrap()[..50]).unwrap();
     let error = r.read::<f64>().unwrap_err().to_string();
-    assert!(error.contains("run_001.bd") && error.contains("ends at 50"), "{error}");
+    assert!(error.contains("run_001.bd") && error.contains("ends at byte 50"), "{error}");
     std::fs::remove_file(&files[1]).unwrap();
     let error = r.read::<f64>().unwrap_err().to_string();
     assert!(error.contains("run_001.bd"), "{error}");
@@ -320,7 +320,7 @@ fn an_array_may_have_different_addresses_in_files_that_begin_with_the_same_bytes
     // A truncated file must not be treated like the previous file, which has the same counts.
     std::fs::write(&files[1], [&[3; 400][..], &[4; 4]].concat()).unwrap();
     let error = read().unwrap_err().to_string();
-    assert!(error.contains("but the file ends at 404"), "{error}");
+    assert!(error.contains("but the file ends at byte 404"), "{error}");
 }
 
 #[test]

@@ -190,7 +190,7 @@ impl Archive<'_> {
             let other = |region: &Region| region.blobref.hash() != required;
             if let Some(number) = entry.regions().iter().position(other) {
                 let found = entry.regions()[number].blobref.hash();
-                let message = format!("expected blobs named by {required}, found {found}");
+                let message = format!("expected blobrefs that use {required}, found {found}");
                 let place = self.place(index, number);
                 diagnostics.push(Diagnostic::new(Code::HashRejected, place, message));
             }
@@ -292,7 +292,7 @@ mod tests {
         let found: Vec<_> = report.diagnostics.iter().map(ToString::to_string).collect();
         assert_eq!(
             found,
-            ["error[R158]: expected blobs named by sha256, found sha1 (f, /0/data/0)"]
+            ["error[R158]: expected blobrefs that use sha256, found sha1 (f, /0/data/0)"]
         );
     }
 

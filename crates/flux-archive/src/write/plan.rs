@@ -36,10 +36,10 @@ impl<'e> Plan<'e> {
         if i64::try_from(len).is_err() {
             return reject(Code::SizeType, format!("the size {len} does not fit into 63 bits"));
         }
-        if entry.size.is_some_and(|size| size < data_len) {
+        if let Some(size) = entry.size.filter(|&size| size < data_len) {
             return reject(
                 Code::SizeBelowData,
-                format!("the data has {}, which is more than the size", count(data_len, "byte")),
+                format!("the size {size} is less than the {} of data", count(data_len, "byte")),
             );
         }
         let only_data =

@@ -42,7 +42,10 @@ pub(crate) fn asdf_dumps<'py>(
 /// written to disk.
 #[pyfunction]
 #[pyo3(signature = (path, tree, prepare, *, compression, compressions, align, standard, overwrite))]
-#[allow(clippy::too_many_arguments, reason = "the function is called from Python with keyword arguments")]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the function is called from Python with keyword arguments"
+)]
 pub(crate) fn asdf_write(
     py: Python<'_>,
     path: PathBuf,

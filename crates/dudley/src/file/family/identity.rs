@@ -54,7 +54,7 @@ impl Identity {
                 (false, end) if source.len() < end => {
                     let len = source.len();
                     mismatch(format!(
-                        "the file ends at {len}, but the summary says that its data ends at {end}"
+                        "the file ends at byte {len}, but the summary says that its data ends at byte {end}"
                     ))
                 }
                 (false, _) => Ok(()),
@@ -70,7 +70,9 @@ impl Identity {
         let (expected, found) = (self.ends[number], signature.data_end(source));
         let has_layout = signature.layout_address > 0;
         if found < expected || !has_layout && found - expected >= TAIL_ALIGN {
-            return mismatch(format!("the data ends at {found}, but the summary says {expected}"));
+            return mismatch(format!(
+                "the data ends at byte {found}, but the summary says byte {expected}"
+            ));
         }
         if has_layout { self.check_layout(file, source, signature) } else { Ok(()) }
     }
