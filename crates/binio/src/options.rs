@@ -116,9 +116,12 @@ limits! {
     /// use binio::Limits;
     ///
     /// let limits = Limits::default().max_alloc(1 << 20);
-    /// assert!(limits.check_alloc("index", 4096).is_ok());
-    /// let error = limits.check_alloc("index", 1 << 40).unwrap_err();
-    /// assert_eq!(error.to_string(), "index: 1099511627776 is above the limit of 1048576");
+    /// assert!(limits.check_alloc("bytes of the index", 4096).is_ok());
+    /// let error = limits.check_alloc("bytes of the index", 1 << 40).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "bytes of the index: 1099511627776 is above the limit of 1048576"
+    /// );
     /// ```
     pub struct Limits {
         /// Maximum size in bytes of any single buffer whose size comes from the file. Default: 4
@@ -145,7 +148,7 @@ impl Limits {
     };
 
     /// Checks that a buffer of `bytes` bytes does not exceed [`max_alloc`](Self::max_alloc). `what`
-    /// describes the buffer in errors.
+    /// names the amount in errors, such as `bytes of the index`.
     ///
     /// # Errors
     ///
@@ -155,7 +158,8 @@ impl Limits {
     }
 
     /// Checks that the size of a decoded item, `bytes` bytes, does not exceed
-    /// [`max_decoded`](Self::max_decoded). `what` describes the item in errors.
+    /// [`max_decoded`](Self::max_decoded). `what` names the amount in errors, such as `bytes of a
+    /// block`.
     ///
     /// # Errors
     ///
@@ -165,7 +169,7 @@ impl Limits {
     }
 
     /// Checks that the number of items in a file does not exceed [`max_items`](Self::max_items).
-    /// `what` describes the items in errors.
+    /// `what` names the items in errors, such as `entries`.
     ///
     /// # Errors
     ///
@@ -175,8 +179,8 @@ impl Limits {
     }
 }
 
-/// Checks that the amount `requested` does not exceed a limit. `what` describes the amount in
-/// errors.
+/// Checks that the amount `requested` does not exceed a limit. `what` names the amount in
+/// errors, with its unit.
 ///
 /// ```
 /// assert!(binio::check_limit("members", 100, 100).is_ok());

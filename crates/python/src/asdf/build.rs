@@ -23,8 +23,8 @@ use super::file::OpenFile;
 use super::node::AsdfNode;
 use crate::error::Failure;
 
-/// The maximum nesting depth, which is the same as in the `asdf` crate. Building a tree is recursive, so
-/// without a limit, the stack could overflow.
+/// The maximum nesting depth, which is the same as in the `asdf` crate. Building a tree is
+/// recursive, so without a limit, the stack could overflow.
 const MAX_DEPTH: usize = 1000;
 
 /// A tree, and the file from which blocks are copied, if any.

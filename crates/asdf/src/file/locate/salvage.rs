@@ -121,8 +121,7 @@ pub(super) fn find_blocks(
         None => {
             for (found, gap) in gaps {
                 let gap = count(gap, "byte");
-                let message =
-                    format!("salvaging found this block by a search that began {gap} before it");
+                let message = format!("salvaging skipped {gap} to find this block");
                 reader.reports.report(Code::Salvaged, found, message);
             }
         }
