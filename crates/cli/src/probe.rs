@@ -64,8 +64,8 @@ fn unknown(head: &[u8]) -> String {
     }
     let kind = binio::diagnostic::kind_by_signature(head).map(|kind| format!("this is {kind}: "));
     format!(
-        "{}unknown format: expected a file that begins with \"#ASDF\", \"blpk\" or the signature \
-         of Dudley, JSON, or a layout whose name ends with .dud; --format sets the format",
+        "{}unknown format: expected ASDF (\"#ASDF\" at the start), Bloscpack (\"blpk\"), a native \
+         Dudley file, a Flux archive (JSON) or a Dudley layout (.dud); --format sets the format",
         kind.unwrap_or_default()
     )
 }

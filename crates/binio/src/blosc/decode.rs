@@ -75,9 +75,8 @@ impl<'a> Buffer<'a> {
             let (stored, blocksize) = (ctbytes - header.table_end(), header.blocksize());
             if u64::from(blocksize) > stored * header.codec().max_expansion() {
                 let stored = diagnostic::count(stored, "compressed byte");
-                let message = format!(
-                    "{stored} cannot decode to a block of {blocksize} bytes, the blocksize"
-                );
+                let message =
+                    format!("a buffer with {stored} is too short for blocksize {blocksize}");
                 return Err(Error::invalid(message).at(8));
             }
         }
@@ -585,7 +584,7 @@ mod tests {
         let error = Buffer::parse(&build.bytes()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "14 compressed bytes cannot decode to a block of 2000000000 bytes, the blocksize at offset 8"
+            "a buffer with 14 compressed bytes is too short for blocksize 2000000000 at offset 8"
         );
     }
 

@@ -259,7 +259,11 @@ impl Header {
             diagnostics.push(diagnostic::at(Code::ReservedNotZero, 24, message));
         }
         if self.offsets && self.nchunks.is_none() {
-            return Err(Error::header("nchunks", 16, "unknown (-1), although there are offsets"));
+            return Err(Error::header(
+                "nchunks",
+                16,
+                "expected 0 or more because there are offsets, found -1 (unknown)",
+            ));
         }
         Ok(self)
     }
@@ -271,18 +275,18 @@ impl Header {
                 if nchunks.checked_add(room).is_none_or(|sum| i64::try_from(sum).is_err()) =>
             {
                 let chunks = binio::diagnostic::count(nchunks, "chunk");
-                let message = format!("{room}, but together with {chunks} this exceeds 2^63 - 1");
+                let message = format!("{room} and {chunks} exceed 2^63 - 1 in total");
                 return Err(Error::header("max_app_chunks", 24, message));
             }
             None if room != 0 => {
-                let message = format!("{room}, expected 0 because nchunks is unknown (-1)");
+                let message = format!("expected 0 because nchunks is unknown (-1), found {room}");
                 return Err(Error::header("max_app_chunks", 24, message));
             }
             None if self.offsets => {
                 return Err(Error::header(
                     "nchunks",
                     16,
-                    "unknown (-1), although there are offsets",
+                    "expected 0 or more because there are offsets, found -1 (unknown)",
                 ));
             }
             _ => {}
@@ -299,7 +303,8 @@ impl Header {
         }
         if let (Some(chunk_size), Some(last_chunk)) = (self.chunk_size, self.last_chunk) {
             if last_chunk > chunk_size {
-                let message = format!("{last_chunk}, which is above the chunk_size {chunk_size}");
+                let message =
+                    format!("expected at most {chunk_size} (chunk_size), found {last_chunk}");
                 return Err(Error::header("last_chunk", 12, message));
             }
         }
@@ -309,12 +314,12 @@ impl Header {
             return Err(Error::header(
                 "chunk_size",
                 8,
-                "0, which is only valid for a single empty chunk",
+                "expected 1 or more unless the only chunk is empty, found 0",
             ));
         }
         if room != 0 && !self.offsets {
             if strict {
-                let message = format!("{room}, expected 0 because there are no offsets");
+                let message = format!("expected 0 because there are no offsets, found {room}");
                 return Err(Error::header("max_app_chunks", 24, message));
             }
             let chunks = binio::diagnostic::count(room, "chunk");

@@ -194,7 +194,9 @@ impl Chain<'_> {
                     error.kind(),
                     ErrorKind::Truncated { .. } | ErrorKind::OffsetMismatch { .. }
                 );
-                let failed = mismatch(format!("{fault}; in sequence, {error}"));
+                let failed = mismatch(format!(
+                    "reading the chunks in sequence fails ({error}), and {fault}"
+                ));
                 Err(if kept || error.is_of_caller() { error } else { failed })
             }
         }

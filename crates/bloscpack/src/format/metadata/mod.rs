@@ -89,8 +89,8 @@ impl MetaHeader {
         };
         if header.max_meta_size < header.meta_comp_size {
             let message = format!(
-                "{}, but the meta_comp_size is {}",
-                header.max_meta_size, header.meta_comp_size
+                "expected at least {} (meta_comp_size), found {}",
+                header.meta_comp_size, header.max_meta_size
             );
             return Err(Error::header("max_meta_size", start + 16, message));
         }
