@@ -204,7 +204,7 @@ impl Header {
             if version == Version::V3 || strict {
                 return Err(Error::new(ErrorKind::UnknownOptions(options)).at(5));
             }
-            let message = format!("option bits {options:#04x}, but only bit 0 is defined");
+            let message = format!("expected only bit 0 in the option bits, found {options:#04x}");
             diagnostics.push(diagnostic::at(Code::UnknownOptions, 5, message));
         }
         let checksum: u8 = fields.read(Endian::Little)?;
@@ -324,7 +324,7 @@ impl Header {
             }
             let chunks = binio::diagnostic::count(room, "chunk");
             let message =
-                format!("the header reserves space for {chunks}, but there is no table of offsets");
+                format!("there is no table of offsets, but the header reserves space for {chunks}");
             diagnostics.push(diagnostic::at(Code::SpareWithoutOffsets, 24, message));
             self.max_app_chunks = 0;
         }
