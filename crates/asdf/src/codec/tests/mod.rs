@@ -391,7 +391,7 @@ mod blsc {
         assert_eq!(error(&changed(12, &le(ctbytes + 1)), 5000), short);
         assert_eq!(error(&changed(4, &le(5001)), 5000), CodecError::LongStream { expected: 5000 });
         assert!(
-            error(b"\x05\x01\x00\x00 and some more bytes", 9).to_string().contains("expected 02")
+            error(b"\x05\x01\x00\x00 and some more bytes", 9).to_string().contains("version 2")
         );
     }
 
