@@ -13,7 +13,7 @@ and `cpu` compare it with the reference, each on one thread. `raw` (CPU time) co
 which is called chunk by chunk, without files and digests. `x2` is our gain from a second thread. Peak memory is
 the largest resident set of the process. Both programs verify all digests.
 
-Arrays are unpacked to new memory. In rows with `into`, they are unpacked to memory that has already been
+Arrays are unpacked to new memory. In rows named `memory reused`, they are unpacked to memory that has already been
 written to. The reference cannot do this, so our program is compared only with the C library, which also decodes
 into existing memory. Neither program can pack faster than `raw`.
 
@@ -265,7 +265,7 @@ class Bench:
         result = self.turns(commands, rounds)
         self.row(name, result["reference"], result.get("raw"), result["ours"], result["two"], floor, scaling)
         if "into" in result:
-            self.row(f"  into {name}", None, result["raw into"], result["into"], result["into two"], None, scaling)
+            self.row(f"{name}, memory reused", None, result["raw into"], result["into"], result["into two"], None, scaling)
 
     def row(self, name, reference, raw, ours, two, floor, scaling):
         (wall, cpu, peak), (wall2, _, _) = ours, two

@@ -42,7 +42,7 @@ fn interrupted(command: &Command, signal: i32) -> Option<i32> {
     let mut command = with_default_signals(command);
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // Write more than fits into the pipe and the buffers of the program, so that the program begins
+    // Write more than fits in the pipe and the buffers of the program, so that the program begins
     // to write its output.
     stdin.write_all(&vec![7; 4 << 20]).unwrap();
     send(signal, &child);

@@ -1,4 +1,4 @@
-//! Reading numbers from a stream with the datatype and strides of a row.
+//! Reading numbers from a stream, using the datatype and strides of a row.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 use std::fmt::Write as _;

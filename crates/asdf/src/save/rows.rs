@@ -252,7 +252,6 @@ impl RowWriter {
 /// Returns the size of a row in bytes. Fails if the row is empty or too large.
 fn size_of_row(datatype: &Datatype, row: &[u64]) -> Result<u64> {
     let size = byte_size(row, datatype.itemsize());
-    size.filter(|&size| size > 0).ok_or_else(|| {
-        Error::unwritable("a row has no bytes or too many bytes, expected 1 to 2^63 - 1")
-    })
+    size.filter(|&size| size > 0)
+        .ok_or_else(|| Error::unwritable("the size of a row must be from 1 to 2^63 - 1 bytes"))
 }

@@ -92,7 +92,7 @@ impl<'a> Files<'a> {
             let root = root.canonicalize().map_err(not_found)?;
             if !found.starts_with(&root) {
                 return Err(forbidden(&format!(
-                    "the path leads out of the folder {}",
+                    "the path leads outside the folder {}",
                     root.display()
                 )));
             }

@@ -40,8 +40,7 @@ pub(crate) fn read(node: Node<'_>) -> Result<BigInt> {
     if let Some(text) = node.get("string").and_then(|text| text.text()) {
         // If there are too many words to convert, skip the comparison.
         if to_decimal(&integer).is_ok_and(|digits| digits != text.trim()) {
-            let message = "`string` and `words` are different numbers: the value of `words` is \
-                           used";
+            let message = "`string` and `words` are different numbers, so `string` is ignored";
             node.file().reports().add(node.diagnostic(Code::IntegerText, message));
         }
     }

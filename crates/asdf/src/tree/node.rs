@@ -71,7 +71,7 @@ impl<'a> Node<'a> {
         self.yaml.get(key).map(|node| self.with(node))
     }
 
-    /// Returns the item at an index of a sequence, counted from 0.
+    /// Returns the item of a sequence at a zero-based index, or `None` if there is no such item.
     pub fn at(self, index: usize) -> Option<Self> {
         self.yaml.at(index).map(|node| self.with(node))
     }

@@ -298,7 +298,7 @@ fn a_new_array_gets_the_block_number_of_a_removed_new_array() {
 }
 
 #[test]
-fn a_removed_new_array_becomes_an_empty_block_if_a_block_after_it_is_used() {
+fn removing_a_new_array_leaves_an_empty_block_if_a_later_block_is_used() {
     let filled = |value: i32| Array::from_slice(&[value; 999], &[999]).unwrap();
     for in_place in [false, true] {
         let bytes = sample(&WriteOptions::new().pad_tree(4096));

@@ -96,7 +96,7 @@ fn merge_keys_that_expand_to_too_many_entries_in_total_are_an_error() {
 }
 
 #[test]
-fn a_key_of_one_megabyte_is_found() {
+fn a_one_megabyte_key_is_found() {
     let key = "k".repeat(1 << 20);
     let document = parse(format!("? {key}\n: 1\n"));
     assert_eq!(document.root().get(&key).unwrap().as_i64(), Some(1));

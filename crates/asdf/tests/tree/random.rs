@@ -62,7 +62,7 @@ fn tree() -> impl Strategy<Value = Tree> {
                 .prop_map(|(items, is_flow)| Tree::Sequence(items, is_flow)),
             (keyed, any::<bool>()).prop_map(|(entries, is_flow)| {
                 let entries = entries.into_iter().enumerate().map(|(at, (key, value))| {
-                    // Number the keys, so that no key occurs more than once.
+                    // Number the keys, so that each key is unique.
                     let key = match key.strip_suffix(['\'', '"']) {
                         Some(open) => format!("{open}{at}{}", &key[..1]),
                         None => format!("{key}{at}"),

@@ -52,7 +52,7 @@ impl Digest {
     pub fn parse_hex(algorithm: Algorithm, text: &str) -> Result<Self> {
         let malformed = || {
             Error::invalid(format!(
-                "{algorithm} digest {text:?}, expected {} hexadecimal digits",
+                "invalid {algorithm} digest {text:?}: expected {} hexadecimal digits",
                 2 * algorithm.len()
             ))
         };

@@ -156,10 +156,10 @@ pub fn decode_into<T: Scalar>(bytes: &[u8], endian: Endian, out: &mut [T]) -> Re
     }
     if bytes.len() > needed {
         return Err(Error::invalid(format!(
-            "found {}, expected {} of {}",
-            count(bytes.len(), "byte"),
+            "expected {} for {}, found {}",
+            count(needed, "byte"),
             count(out.len(), "number"),
-            count(T::SIZE, "byte")
+            bytes.len()
         )));
     }
     T::get_all(bytes, endian, out);
@@ -307,7 +307,7 @@ mod tests {
         let short = decode_into(&[0; 7], Endian::Big, &mut out).unwrap_err();
         assert!(matches!(short.kind(), ErrorKind::Truncated { needed: 8, available: 7 }));
         let long = decode_into(&[0; 9], Endian::Big, &mut out).unwrap_err();
-        assert_eq!(long.to_string(), "found 9 bytes, expected 2 numbers of 4 bytes");
+        assert_eq!(long.to_string(), "expected 8 bytes for 2 numbers, found 9");
         assert!(decode::<u32>(&[0; 7], Endian::Big).is_err());
         assert!(swap_in_place(&mut [0; 7], 2).is_err());
         assert!(swap_in_place(&mut [0; 6], 3).is_err());

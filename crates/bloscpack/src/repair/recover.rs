@@ -8,8 +8,8 @@
 //! | an overwritten table, or invalid numbers in the header | the chunks that a search finds |
 //! | a bad chunk in the middle | the chunks before the bad chunk; with `skip_bad`, also the chunks after it |
 //!
-//! Chunks and their digests are copied unchanged. A chunk is kept if its structure and its digest
-//! are valid. In a file without checksums, it must also decode.
+//! Chunks and their digests are copied unchanged. A chunk is good if its structure and its digest are
+//! valid and, in a file without checksums, if it also decodes.
 
 use std::io::{Seek, Write};
 use std::ops::Range;

@@ -257,7 +257,7 @@ fn diff_reports_changes_and_whether_old_files_remain_readable() {
 }
 
 #[test]
-fn diff_prints_a_parameter_of_the_summary_once() {
+fn diff_prints_a_summary_parameter_once() {
     let folder = Folder::new();
     folder.write("a.dud", "{ N : i8 }\nx = u1[N]\n");
     folder.write("b.dud", "{ N : i8 }\nx = u1[N+]\n");

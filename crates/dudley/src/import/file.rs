@@ -55,7 +55,7 @@ pub fn from_file(name: &str, file: impl ReadAt + 'static) -> Result<Imported, Er
         found => {
             let found: Vec<String> = found.iter().map(|byte| format!("{byte:02x}")).collect();
             let expected = "expected 93 4e 55 4d 50 59 (.npy), 50 4b (.npz), 43 44 46 (netCDF-3) or 89 48 \
-                            44 46 (HDF5)";
+                            44 46 0d 0a 1a 0a (HDF5)";
             let message = format!("{expected}, found {}", found.join(" "));
             Err(damaged(".npy, .npz, netCDF or HDF5", 0, message))
         }

@@ -81,7 +81,7 @@ fn types_of_the_maximum_nesting_depth_resolve_on_a_small_stack() {
 
 /// Each path is very long, so thousands of copies would need too much memory.
 #[test]
-fn long_names_of_dicts_are_not_copied_for_each_nested_item() {
+fn long_dict_names_are_not_copied_for_each_nested_item() {
     let name = "n".repeat(2_000);
     let deep: String = (0..100).map(|n| format!("{name}{n}/ ")).collect();
     let items =

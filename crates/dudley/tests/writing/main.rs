@@ -206,7 +206,7 @@ fn zeros(datatype: &str) -> Array<Bytes> {
 }
 
 #[test]
-fn a_huge_number_of_empty_elements_can_be_put() {
+fn a_huge_number_of_empty_elements_can_be_written() {
     let layout = "x = S1[1000000000000000000, 0]  y = { }[1000000000000000000]";
     let (_, report) = written(&options(Order::Little), layout, |_| Ok(())).unwrap();
     assert_eq!(report.missing, [""; 0]);

@@ -156,7 +156,7 @@ fn r112_is_reported_if_a_path_begins_with_a_slash() {
 }
 
 #[test]
-fn r113_is_reported_if_one_entry_treats_the_file_or_link_of_another_as_a_directory() {
+fn r113_is_reported_if_the_path_of_a_file_or_link_is_also_used_as_a_directory() {
     let link = r#"{"path":"l","mode":41471,"data":"../esc"}"#;
     let directory = r#"{"path":"l","mode":16877}"#;
     let file = r#"{"path":"l/d/f","mode":33188,"size":0}"#;

@@ -138,7 +138,7 @@ fn a_second_archive_does_not_write_through_links_of_the_first() {
 
 // libarchive issues 743 to 746: only the start of a long name was checked.
 #[test]
-fn long_and_deep_paths_are_checked_to_their_end() {
+fn every_component_of_long_and_deep_paths_is_checked() {
     let deep = "d/".repeat(400);
     let long = "n".repeat(255);
     for path in [

@@ -253,7 +253,7 @@ impl Kept {
         Self { is_streamed: false, lens: Vec::new(), known }
     }
 
-    /// Adds a block. Returns the range of the old file to copy after its header.
+    /// Adds a block. Returns the range of the old file to copy after the block's header.
     fn add(&mut self, state: &State, is_damaged: bool) -> Range<u64> {
         let (copied, len) = match state {
             State::Missing => (0..0, 0),

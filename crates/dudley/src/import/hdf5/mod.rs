@@ -414,7 +414,7 @@ impl Lister<'_> {
     fn chunk_size(chunk: &[u64], data_set: &DataSet) -> Result<u64, Reason> {
         let shape = [chunk, &data_set.shape[data_set.dims.len()..]].concat();
         let size = array::byte_size(&shape, data_set.datatype.itemsize());
-        size.ok_or_else(|| "its chunks have more than 2^63 bytes".to_owned())
+        size.ok_or_else(|| "each chunk has 2^63 bytes or more".to_owned())
     }
 
     fn array(
