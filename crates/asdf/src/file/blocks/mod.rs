@@ -120,7 +120,8 @@ impl<'a> Blocks<'a> {
             source @ BlockRef::FromEnd(_) => {
                 let count = self.len()?;
                 let index = source.resolve(count).ok_or_else(|| no_such_block(0, count))?;
-                (index, self.store.is_end_certain()? && (index >= certain || count <= certain))
+                let is_after_gaps = count <= certain || index >= self.store.certain_from_end();
+                (index, self.store.is_end_certain()? && is_after_gaps)
             }
         };
         let block = self.get(index)?;

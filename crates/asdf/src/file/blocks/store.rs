@@ -77,6 +77,11 @@ impl BlockStore {
         lock(&self.table).certain()
     }
 
+    /// Returns the number of the first block after all gaps of a salvaged file.
+    pub(super) fn certain_from_end(&self) -> usize {
+        lock(&self.table).certain_from_end()
+    }
+
     /// Returns `true` if the last block that was found is certainly the last block of the file.
     pub(super) fn is_end_certain(&self) -> Result<bool> {
         lock(&self.table).is_end_certain(self.reader())

@@ -12,6 +12,7 @@ use binio::diagnostic::count;
 
 use crate::diagnostic::Code;
 use crate::error::Result;
+use crate::file::locate::numbering::gaps;
 use crate::file::locate::{
     DriftedBlocks, FoundBlock, HeaderReader, HeaderState, KnownBlocks, RejectedIndex,
 };
@@ -96,6 +97,12 @@ impl BlockTable {
     /// certain.
     pub(super) fn certain(&self) -> usize {
         self.certain
+    }
+
+    /// Returns the number of the first block after all gaps of a salvaged file. From this block on, numbers that count
+    /// from the end of the file are certain.
+    pub(super) fn certain_from_end(&self) -> usize {
+        gaps(&self.blocks, self.certain).last().copied().unwrap_or(self.certain)
     }
 
     /// Returns `true` if no plausible block follows the blocks found by following the headers.

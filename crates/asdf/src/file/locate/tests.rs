@@ -556,6 +556,19 @@ fn a_negative_source_cannot_be_resolved_if_more_blocks_follow_a_gap() {
     assert_eq!(by_source(&file, -1).unwrap(), "one");
 }
 
+#[test]
+fn a_negative_source_in_a_salvaged_file_is_certain_only_after_the_last_gap() {
+    let blocks = THREE.map(|data| block(data.as_bytes()).bytes());
+    let gap = [b'x'; 60];
+    let bytes = [HEAD, TREE, &blocks[0], &gap, &blocks[1], &gap, &blocks[2]].concat();
+    let file = OpenOptions::new().strictness(Strictness::Salvage).from_bytes(bytes).unwrap();
+    assert_eq!(by_source(&file, -1).unwrap(), "three");
+    for source in [-2, -3] {
+        let error = file.blocks().by_source(source).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Block { kind: BlockError::Uncertain, .. }));
+    }
+}
+
 // Strictness and limits
 
 #[test]
