@@ -1,8 +1,9 @@
 //! Every layout must be resolved or rejected, both with given values and with a stream. All ways of
 //! finding an address must agree.
 //!
-//! The layout ends at the first zero byte. The rest is the stream. The bytes of the stream also
-//! become values: one for the name of each parameter, and then one for each of up to four paths.
+//! The layout ends at the first zero byte. The rest is the stream. Each byte of the stream
+//! also becomes a value: first for the name of each parameter, then for the path of each of up to
+//! four items.
 #![no_main]
 
 use std::ops::ControlFlow;

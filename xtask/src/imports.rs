@@ -246,7 +246,7 @@ impl<'t> Source<'t> {
         Self { text, code: String::from_utf8_lossy(&code).into_owned(), tests }
     }
 
-    /// Returns the paths of the test modules that have their own files, without suffix.
+    /// Returns the paths, without the extension `.rs`, of the test modules that have their own files.
     fn test_modules(&self, path: &str) -> Vec<PathBuf> {
         let path = Path::new(path);
         let is_root = path.file_name().is_some_and(|name| name == "mod.rs" || name == "lib.rs");

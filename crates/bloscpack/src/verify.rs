@@ -47,8 +47,8 @@ impl<'a> VerifyOptions<'a> {
     binio::setters! {
         /// Sets whether every chunk is decoded; otherwise only its digest and structure are checked. Default: yes.
         deep: bool;
-        /// Sets the maximum number of threads of the caller's `rayon` pool that check chunks. With
-        /// 1, only the caller's thread is used. Default: all.
+        /// Sets the maximum number of threads with which to check chunks. They belong to the
+        /// caller's `rayon` pool; with 1, only the caller's thread is used. Default: all.
         threads: usize;
         /// Sets a function that is called with the number of bytes checked since the last call.
         progress: Progress<'a> => Some(progress);

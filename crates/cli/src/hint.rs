@@ -92,12 +92,11 @@ fn of_bloscpack(kind: &bloscpack::ErrorKind) -> Option<&'static str> {
         Kind::ChecksumMismatch { .. } => Some(BLOSCPACK_CHECKSUM),
         Kind::OffsetMismatch { permuted: true, .. } => Some(BLOSCPACK_ORDER),
         // Recovery needs the complete header.
-        Kind::Truncated { what: "header", .. } => None,
+        Kind::Truncated { what: "header", .. } | Kind::Metadata(MetadataError::Absent) => None,
         Kind::OffsetMismatch { .. }
         | Kind::Truncated { .. }
         | Kind::CorruptChunk { .. }
         | Kind::SizeMismatch { .. } => Some(BLOSCPACK_RECOVER),
-        Kind::Metadata(MetadataError::Absent) => None,
         Kind::Metadata(_) => Some(BLOSCPACK_METADATA),
         Kind::NotEnoughSpace { .. } => Some(BLOSCPACK_GROW),
         _ => None,

@@ -572,7 +572,7 @@ class Bench:
         sides = {"files": files, "family": files, "summary": [folder / "all.bd", *files], "alone": files}
         ways = {side: [self.ours, side, layout, 3, *arguments] for side, arguments in sides.items()}
         middle = self.beside(
-            f"family: one array of {(SHAPE[0] - 1) * (SHAPE[1] - 1) * 8} bytes of each of {count} files",
+            f"family: one {(SHAPE[0] - 1) * (SHAPE[1] - 1) * 8}-byte array from each of {count} files",
             ways["family"],
             {
                 "h5py": ("h5py_family", 1, folder, count),

@@ -65,7 +65,7 @@ pub(crate) trait LazyArray: Send + Sync {
 /// A part of an array.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
-    /// The elements that slices select.
+    /// The elements selected by the slices.
     Slice(Vec<Slice>),
     /// A field of an array of records, by name.
     Field(String),

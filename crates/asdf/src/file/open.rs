@@ -2,7 +2,7 @@
 //!
 //! | source | how it is read |
 //! |---|---|
-//! | a path | small files as a whole, others on demand or through a memory map; always in the state before any unfinished change |
+//! | a path | a small file as a whole, a larger one on demand or through a memory map, without the effects of an unfinished in-place change |
 //! | bytes in memory | shared without copying |
 //! | any other [`ReadAt`] | on demand |
 

@@ -97,9 +97,9 @@ pub(super) fn float(text: &str, rules: ScalarRules) -> Option<f64> {
     special_float(text).or_else(|| float_of_digits(text))
 }
 
-/// Parses text that is tagged as a float. Unlike [`float`], also accepts decimal and base-60 integers,
-/// a sign before a leading point, and exponents without a sign or after a number without a point.
-/// Infinity and NaN may be written in any case and without the dot.
+/// Parses text that is tagged as a float, or a string that is converted to one. Accepts every notation
+/// that [`float`] accepts under any rules, and integers in decimal or base 60. Infinity and NaN may be
+/// written in any case and without the dot.
 pub(super) fn lenient_float(text: &str) -> Option<f64> {
     let bare = unsigned(text);
     let is_word = |word: &str| bare.eq_ignore_ascii_case(word);

@@ -72,15 +72,15 @@ pub(crate) struct Walk<'a, K, C, T> {
     order: Order,
     seen: HashSet<K>,
     open: VecDeque<Open<C, T>>,
-    /// For each opened collection, the last step of the path to the collection: the number of the
-    /// previous step, and the token.
+    /// For each opened collection, the last step of the path to the collection: the index
+    /// of the previous step plus 1 (0 if there is none), and the token.
     steps: Vec<(usize, Token<'a>)>,
     /// The step to the child that was returned last; `None` before the first child.
     last: Option<(usize, Token<'a>)>,
 }
 
 struct Open<C, T> {
-    /// Number of the last step of the path to the collection, counted from 1; 0 for the root.
+    /// The index in [`Walk::steps`] of the last step of the path to the collection, plus 1; 0 for the root.
     step: usize,
     children: C,
     data: T,

@@ -17,8 +17,8 @@
 //!    array's data, and the length of the data is also needed. The layout is checked, so no later
 //!    step can reach outside the data. Without strides, use [`Strided::packed`] in C or Fortran
 //!    order.
-//! 3. Provide the data as a [`ReadAt`](crate::ReadAt) such as a [`Span`](crate::Span), as
-//!    [`Bytes`], or as the format's own [`Data`] with its own errors.
+//! 3. Provide the data: [`Bytes`], any other [`ReadAt`](crate::ReadAt) such as a
+//!    [`Span`](crate::Span), or an implementation of [`Data`] that returns the format's own errors.
 //! 4. Call [`Array::new`] with the caller's limits. Wrap the [`Array`], and map [`ElementsError`]
 //!    to the format's own errors, adding the position in the file.
 //!

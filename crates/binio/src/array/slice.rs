@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_0_and_more_slices_than_axes_are_rejected() {
+    fn a_zero_step_and_too_many_slices_are_rejected() {
         let error = resolve(&[Slice::ALL; 3], &[4, 3]).unwrap_err();
         assert_eq!(error.to_string(), "slice: too many slices: 3 slices for 2 dimensions");
         let error = resolve(&[range(None, None, 0)], &[4]).unwrap_err();

@@ -195,7 +195,7 @@ impl Chain<'_> {
                     ErrorKind::Truncated { .. } | ErrorKind::OffsetMismatch { .. }
                 );
                 let failed = mismatch(format!(
-                    "reading the chunks in sequence fails ({error}), and {fault}"
+                    "{fault}, and locating each chunk after the previous one failed as well: {error}"
                 ));
                 Err(if kept || error.is_of_caller() { error } else { failed })
             }

@@ -63,8 +63,8 @@ impl<'a> UnpackOptions<'a> {
     }
 
     binio::setters! {
-        /// Sets the maximum number of threads of the caller's `rayon` pool that decode. With 1,
-        /// only the caller's thread is used. Default: all.
+        /// Sets the maximum number of threads with which to decode. They belong to the caller's
+        /// `rayon` pool; with 1, only the caller's thread is used. Default: all.
         threads: usize;
         /// Sets a function that is called with the number of bytes decoded since the last call.
         progress: Progress<'a> => Some(progress);

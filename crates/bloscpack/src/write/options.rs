@@ -111,8 +111,8 @@ impl WriteOptions {
         metadata: &Value => Some(to_text(metadata).into());
         /// Sets how the metadata is stored.
         metadata_options: MetadataOptions;
-        /// Sets the maximum number of threads of the caller's `rayon` pool that compress. With 1,
-        /// only the caller's thread is used. Default: all.
+        /// Sets the maximum number of threads with which to compress. They belong to the caller's
+        /// `rayon` pool; with 1, only the caller's thread is used. Default: all.
         threads: usize => threads.max(1);
     }
 

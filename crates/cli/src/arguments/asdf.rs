@@ -320,7 +320,7 @@ impl FromStr for NamedArray {
 
 #[derive(Debug, Args)]
 pub(crate) struct Set {
-    /// The file. With -o, "-" reads standard input
+    /// The file to change or, with -o, "-" for standard input
     pub(crate) file: PathBuf,
     /// JSON Pointer to the value. If the last part is "-", the value is appended to a list, which
     /// is created if it does not exist
@@ -336,7 +336,7 @@ pub(crate) struct Set {
 
 #[derive(Debug, Args)]
 pub(crate) struct Rm {
-    /// The file. With -o, "-" reads standard input
+    /// The file to change or, with -o, "-" for standard input
     pub(crate) file: PathBuf,
     /// JSON Pointer to the entry or item to remove
     pub(crate) pointer: String,
@@ -346,7 +346,7 @@ pub(crate) struct Rm {
 
 #[derive(Debug, Args)]
 pub(crate) struct Mv {
-    /// The file. With -o, "-" reads standard input
+    /// The file to change or, with -o, "-" for standard input
     pub(crate) file: PathBuf,
     /// JSON Pointer to the entry to rename
     pub(crate) pointer: String,
@@ -359,7 +359,7 @@ pub(crate) struct Mv {
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// The file. With -o, "-" reads standard input
+    /// The file to change or, with -o, "-" for standard input
     pub(crate) file: PathBuf,
     /// JSON Pointer to the array. If the last part is "-", the array is appended to a list, which
     /// is created if it does not exist

@@ -575,7 +575,7 @@ pub(crate) struct Gc {
     /// Remove nothing, but report what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print each blob on standard error
+    /// Print the blobref of each removed blob to standard error
     #[arg(long, short)]
     pub(crate) verbose: bool,
     #[command(flatten)]

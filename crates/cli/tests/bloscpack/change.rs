@@ -94,7 +94,7 @@ fn append_adds_rows_to_an_array() {
     folder.write("row", [7, 0, 0, 0].repeat(3));
     folder.done(&["bloscpack", "append", "--axis0", "x.npy.blp", "row"]);
     assert_eq!(stdout(&folder.done(&["get", "x.npy.blp", "--slice", "-1"])), "7 7 7\n");
-    // Part of a row and rows of another type are rejected.
+    // A partial row, or rows of a different type, are rejected.
     folder.write("row", [7, 0, 0, 0]);
     assert_eq!(status(&folder.run(&["bloscpack", "append", "--axis0", "x.npy.blp", "row"])), 2);
     let mut other = npy_header("<f4", &[1, 3]);

@@ -198,7 +198,8 @@ impl File {
         self.resolved.into_inner().unwrap_or_else(|| Resolved::empty(None))
     }
 
-    /// Returns the layout and the addresses. Fails if the text of a compiled layout has errors.
+    /// Returns the layout and the addresses. Fails if the text of a compiled layout has errors or cannot be
+    /// read.
     pub(super) fn valid(&self) -> Result<&Resolved, Error> {
         let resolved = self.resolved();
         match &resolved.stopped {

@@ -184,8 +184,9 @@ fn align(layout: &Layout, subject: Subject, alignments: &mut Alignments<'_>) -> 
 fn unknown(layout: &Layout, row: Row) -> Diagnostic {
     let path = short_path(layout, row.subject());
     let message = format!("the address of `{path}` depends on the stream");
-    Diagnostic::new(Code::UnknownAddress, layout.span(row.subject()), message)
-        .help("an explicit `@` address would determine this address and the addresses after it")
+    Diagnostic::new(Code::UnknownAddress, layout.span(row.subject()), message).help(
+        "write an explicit `@` address here, so that this address and those after it are known",
+    )
 }
 
 fn overlap(layout: &Layout, one: Row, other: Row) -> Diagnostic {

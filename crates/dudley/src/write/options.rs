@@ -115,7 +115,7 @@ impl WriteOptions {
         self.begin(layout.into(), Target::At(target))
     }
 
-    /// Starts writing a file in one pass, for example to a pipe. Data that is put in order of addresses is
+    /// Starts writing a file in one pass, for example to a pipe. Data that is put in address order is
     /// written immediately. Other data is kept in memory until all data at lower addresses has been written.
     /// If the layout has compressed arrays, all data is kept in memory until the file is finished.
     ///

@@ -104,8 +104,9 @@ impl Writer<'_> {
         let characters = characters(&place.datatype, &given);
         let count = array::count(&place.shape).unwrap_or(u64::MAX);
         if count.checked_mul(characters.unwrap_or(1)) != Some(found as u64) {
+            let shape: Vec<u64> = place.shape.iter().copied().chain(characters).collect();
             let found = diagnostic::count(found, "element");
-            let message = format!("expected elements of shape {:?}, found {found}", place.shape);
+            let message = format!("expected elements of shape {shape:?}, found {found}");
             return Err(ErrorKind::Mismatch { path: path.to_owned(), message }.into());
         }
         let datatype = match characters {

@@ -1,4 +1,4 @@
-//! Writing data in order of addresses, to output that cannot seek.
+//! Writing data in address order, to a stream that cannot seek.
 
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ pub(super) struct Sequential<'w> {
     out: &'w mut dyn Write,
     /// Number of bytes written so far.
     at: u64,
-    /// Indices of the non-empty rows, in order of addresses. `None` until `begin` is called.
+    /// Indices of the non-empty rows, in address order. `None` until `begin` is called.
     turns: Option<Vec<usize>>,
     next: usize,
 }

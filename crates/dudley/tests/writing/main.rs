@@ -236,6 +236,10 @@ fn numbers_are_converted_if_this_preserves_their_values() {
             put("x = i1[2]", &|w| w.put("x", &[1_i8])),
             "expected elements of shape [2], found 1 element",
         ),
+        (
+            put("x = S1[2, 4]", &|w| w.put("x", b"ab")),
+            "expected elements of shape [2, 4], found 2 elements",
+        ),
         (put("x = S1[8]", &|w| w.put("x", &[1.0])), "elements are <f8, expected |S8"),
         (
             put("x = S1[2]", &|w| w.put_strings("x", &["abc"])),

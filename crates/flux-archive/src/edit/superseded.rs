@@ -118,7 +118,8 @@ mod tests {
         ];
         for (paths, expected) in cases {
             let entry = |path: &&str| serde_json::json!({"path": path, "mode": 0o100_644});
-            let array = serde_json::Value::from_iter(paths.iter().map(entry)).to_string();
+            let array: serde_json::Value = paths.iter().map(entry).collect();
+            let array = array.to_string();
             let found = OpenOptions::new().superseded(array.as_bytes()).unwrap();
             assert_eq!(found, expected.iter().copied().collect(), "{paths:?}");
         }

@@ -1,4 +1,4 @@
-//! Job IDs in all notations that Flux writes.
+//! Job IDs in decimal, hexadecimal, dotted hexadecimal and base 58.
 
 /// The ID of a job.
 ///
@@ -14,8 +14,8 @@
 pub struct JobId(pub u64);
 
 impl JobId {
-    /// Parses an ID in any notation of Flux: decimal, hexadecimal (`0x..`), four groups of
-    /// hexadecimal digits as in keys, or base 58 (`ƒ..`). Returns `None` if the text is not an ID.
+    /// Parses an ID in decimal, hexadecimal (`0x..`), dotted hexadecimal (four groups of digits,
+    /// as in keys) or base 58 (`ƒ..`). Returns `None` if the text is not an ID.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(digits) = text.strip_prefix("0x") {
             return u64::from_str_radix(digits, 16).ok().map(Self);

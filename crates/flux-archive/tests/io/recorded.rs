@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use crate::support::{Node, Sandbox, Umask, tree};
 
-/// The extractions in which this crate differs from the C code. Each consists of the name of the
-/// case, our result, and the reason, which is usually a fault of the C code.
+/// The `extract` cases in which the result of this crate differs from that of the C code: the name
+/// of the case, our result, and the reason, which is usually a fault of the C code.
 const DIVERGE: &[(&str, &str, &str)] = &[
     ("type-size--5", "rejected", "silent size: an empty file and status 0"),
     (
@@ -223,8 +223,8 @@ fn only_the_listed_extractions_differ_from_the_recorded_extractions() {
     assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), cases.len(), faults.join("\n"));
 }
 
-/// The creations in which this crate differs from the C code. Each consists of the name of the
-/// case, our result, and the result of the C code.
+/// The `create` cases in which the result of this crate differs from that of the C code: the name of
+/// the case, our result, and the result of the C code.
 const DIVERGE_CREATE: &[(&str, &str, &str)] = &[
     ("bytes nul", "base64", "utf-8 with a NUL, which Flux cannot read"),
     ("sparse leading hole under threshold (C double free)", "base64", "aborts"),

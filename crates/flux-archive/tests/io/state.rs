@@ -21,7 +21,7 @@ const OLD: &str = "
     CREATE TABLE objects(hash CHAR(20) PRIMARY KEY, size INT, object BLOB);
     CREATE TABLE checkpt(key TEXT UNIQUE, value TEXT);";
 
-/// A digest that is passed to SQLite as text. Flux does the same, although the bytes of a digest
+/// A digest that is passed to `SQLite` as text. Flux does the same, although the bytes of a digest
 /// are not necessarily text.
 struct Text<'d>(&'d [u8]);
 

@@ -77,8 +77,8 @@ impl AppendOptions {
         typesize: u32 => Some(typesize);
         /// Sets the chunk size for a file that has no data yet. Other files keep their chunk size.
         chunk_size: ChunkSize;
-        /// Sets the maximum number of threads of the caller's `rayon` pool that compress. With 1,
-        /// only the caller's thread is used. Default: all.
+        /// Sets the maximum number of threads with which to compress. They belong to the caller's
+        /// `rayon` pool; with 1, only the caller's thread is used. Default: all.
         threads: usize => threads.max(1);
         /// Sets whether the file is changed in place instead of being replaced, for files too large
         /// to copy. Until the change is complete, a journal is stored next to the file, and readers

@@ -2,7 +2,7 @@
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 8 | signature: the serializer, `JSON` and four zeros |
+//! | 0 | 8 | signature: `JSON` (the serializer), padded with four zero bytes |
 //! | 8 | 1 | `meta_options`, 0 |
 //! | 9 | 1 | `meta_checksum`, 0 to 8 |
 //! | 10 | 1 | `meta_codec`: 0 none, 1 zlib |

@@ -97,7 +97,7 @@ fn tell(
             ",".clone_into(&mut before);
             write_json(&mut out, &json!(diagnostic))?;
         } else if untidy.take(diagnostic) {
-            // Print all untidy paths last, on one line.
+            // Summarise the untidy paths on one line at the end.
         } else if taken {
             output.say(diagnostic);
         } else {
