@@ -12,7 +12,8 @@ use tempfile::TempDir;
 
 use super::{bytes_of, node};
 
-/// Creates a folder with a file `main.asdf`, whose array `/a` refers to the external file `name`.
+/// Creates a folder with the file `main.asdf`. The array `/a` in this file refers to the external
+/// file `name`.
 fn folder(name: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     write_main(folder.path(), name);
@@ -108,7 +109,7 @@ fn a_uri_that_leads_out_of_the_folder_is_forbidden_unless_the_policy_allows_any_
 }
 
 #[test]
-fn deny_forbids_all_external_files_and_root_forbids_files_outside_its_folder() {
+fn the_deny_policy_forbids_all_external_files_and_the_root_policy_those_outside_its_folder() {
     let folder = folder("x.asdf");
     fs::write(folder.path().join("x.asdf"), exploded(&[1, 2])).unwrap();
     let elsewhere = TempDir::new().unwrap();

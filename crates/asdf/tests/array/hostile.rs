@@ -1,5 +1,5 @@
-//! Arrays with hostile shapes, offsets and strides, which must be rejected, or read within the
-//! limits.
+//! Arrays with hostile shapes, offsets and strides. They must be rejected, or be read within
+//! the limits.
 
 use asdf::ndarray::{ByteOrder, Order};
 use asdf::{Asdf, ErrorKind, OpenOptions};

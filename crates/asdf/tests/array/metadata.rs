@@ -5,7 +5,7 @@ use asdf::tree::metadata::History;
 use super::file;
 
 #[test]
-fn the_library_and_the_history_of_a_file_are_read() {
+fn the_library_entry_and_the_history_of_a_file_are_read() {
     let file = file(
         "asdf_library: !core/software-1.0.0 {name: asdf, version: 4.1.0, author: A, homepage: h}\n\
          history:\n  extensions:\n  - !core/extension_metadata-1.0.0\n    extension_class: c.C\n    \
@@ -41,7 +41,7 @@ fn a_history_that_is_a_list_of_entries_is_read() {
 }
 
 #[test]
-fn a_file_without_metadata_has_no_library_and_an_empty_history() {
+fn a_file_without_metadata_has_no_library_entry_and_an_empty_history() {
     let file = file("a: 1", &[]);
     assert_eq!(file.library().unwrap(), None);
     assert_eq!(file.history().unwrap(), History::default());

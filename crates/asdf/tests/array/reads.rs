@@ -61,7 +61,7 @@ fn numeric_types_are_read_as_their_rust_types() {
 }
 
 #[test]
-fn any_nonzero_byte_of_a_boolean_array_is_true() {
+fn any_nonzero_byte_of_a_boolean_array_reads_as_true() {
     let file = file(&a("datatype: bool8, byteorder: big, shape: [3]"), &[&[0, 1, 7]]);
     let array = array(&file, "/a");
     assert_eq!(array.read::<bool>().unwrap(), [false, true, true]);
@@ -129,7 +129,7 @@ fn a_view_of_aligned_data_shares_the_memory_of_the_file() {
     let start = memory.as_ptr() as usize;
     assert!((start..start + memory.len()).contains(&(view.as_ptr() as usize)));
     assert_eq!(view.clone().into_vec(), [1, 2, 3, 4]);
-    // Strided elements cannot be shared.
+    // A view of strided elements cannot share the memory of the file.
     let part = array(&file, "/a").slice(&asdf::ndarray::Slice::parse("::2").unwrap()).unwrap();
     assert!(!part.view::<u32>().unwrap().is_borrowed());
 }
@@ -276,7 +276,7 @@ fn the_length_of_an_open_dimension_depends_on_the_offset_and_the_stride() {
 }
 
 #[test]
-fn nodes_with_an_unknown_tag_and_untagged_mappings_are_read_as_arrays_only_on_request() {
+fn untagged_mappings_and_nodes_with_an_unknown_tag_are_read_as_arrays_only_on_request() {
     let tree = "a: !core/ndarray-9.0.0 {data: [1, 2]}\nb: !foo [1]\nc: {data: [1]}\nd: [1, 2]";
     let file = file(tree, &[]);
     for pointer in ["/a", "/b", "/c"] {

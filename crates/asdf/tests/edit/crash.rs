@@ -23,7 +23,7 @@ fn editor(bytes: &[u8]) -> Editor {
 }
 
 #[test]
-fn a_change_that_needs_a_new_file_cannot_be_committed_to_a_storage() {
+fn a_change_that_needs_a_new_file_is_rejected_by_commit_to() {
     let before = sample(&WriteOptions::new());
     let mut editor = EditOptions::new().edit(Asdf::from_bytes(before.clone()).unwrap());
     editor.remove("/c").unwrap();

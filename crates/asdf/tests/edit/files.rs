@@ -282,7 +282,7 @@ fn an_array_that_is_set_and_removed_again_leaves_the_file_unchanged() {
 }
 
 #[test]
-fn a_new_array_gets_the_block_number_of_a_removed_new_array() {
+fn a_new_array_reuses_the_block_number_of_a_new_array_that_was_removed() {
     let filled = |value: i32| Array::from_slice(&[value; 999], &[999]).unwrap();
     for in_place in [false, true] {
         let bytes = sample(&WriteOptions::new().pad_tree(4096));
@@ -316,7 +316,7 @@ fn removing_a_new_array_leaves_an_empty_block_if_a_later_block_is_used() {
 }
 
 #[test]
-fn a_block_that_another_array_uses_is_not_replaced() {
+fn replacing_an_array_keeps_a_block_that_another_array_uses() {
     let bytes = sample(&WriteOptions::new());
     let (report, _, folder) = change(&bytes, &EditOptions::new(), |editor| {
         editor.set(

@@ -160,8 +160,8 @@ fn document() -> impl Strategy<Value = String> {
     })
 }
 
-/// Maps the pointer of each node to a description of the node, and to its path: the collections
-/// above the node, each with the key or index of the next step.
+/// Maps the pointer of each node to its path and its description. The path consists of the
+/// collections above the node, each with the key or index of the next step.
 type Leaves = BTreeMap<String, (Vec<(NodeId, String)>, String)>;
 
 /// Returns up to about 2000 nodes down to depth 7, including nodes reached through aliases and

@@ -44,7 +44,7 @@ fn a_new_value_is_inserted_as_written_but_is_converted_to_flow_style_inside_brac
 }
 
 #[test]
-fn a_new_key_is_appended_as_a_string_and_a_dash_in_a_pointer_appends_an_item() {
+fn new_keys_are_appended_as_strings_and_items_are_appended_with_a_dash_in_the_pointer() {
     let text =
         "m:\n  a: 1 # x\n\n# about n\nn: {}\nl: [1, 2]\no:\n- 1\nlines: [\n  1,\n  2 # two\n]\n";
     check(
@@ -73,7 +73,7 @@ fn a_new_key_is_appended_as_a_string_and_a_dash_in_a_pointer_appends_an_item() {
 }
 
 #[test]
-fn check_parent_reports_the_nearest_existing_ancestor() {
+fn a_missing_parent_is_reported_with_its_nearest_existing_ancestor() {
     let source = "meta: {gain: 1, list: [1]}\n";
     let (text, tree) = (TreeText::parse(source).unwrap(), Tree::parse(source).unwrap());
     for pointer in ["", "/new", "/meta/new", "/meta/gain", "/meta/list/-", "/meta/new/-", "/new/0"]

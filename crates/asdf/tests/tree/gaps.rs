@@ -60,7 +60,7 @@ fn nel_is_read_as_a_line_break() {
 }
 
 #[test]
-fn ls_and_ps_in_a_scalar_are_kept_without_the_indentation_around_them() {
+fn line_and_paragraph_separators_in_a_scalar_are_kept_without_the_indentation_around_them() {
     for c in ["\u{2028}", "\u{2029}"] {
         for text in [
             format!("a: 'x {c}  y '\n"),
@@ -200,7 +200,7 @@ fn each_node_reports_its_style() {
 }
 
 #[test]
-fn a_tab_as_indentation_or_an_end_marker_inside_quotes_is_an_error() {
+fn tabs_in_indentation_and_document_ends_inside_quotes_are_errors() {
     assert!(try_parse("a:\n\tb: 1\n").0.is_err());
     assert!(try_parse("a: 'x\n...\n y'\n").0.is_err());
 }

@@ -52,7 +52,7 @@ fn keys_other_than_strings_and_integers_and_booleans_are_reported() {
 }
 
 #[test]
-fn a_collection_as_a_key_is_an_error_only_when_the_key_is_requested() {
+fn a_collection_key_is_an_error_only_when_the_key_is_requested() {
     let (document, codes) = parse_reported("[1, 2]: x\na: y\n? {b: 1}\n: z\n");
     assert_eq!(codes, [Code::KeyType; 2]);
     assert_eq!(document.root().get("a").unwrap().as_str(), Some("y"));

@@ -3,7 +3,7 @@
 //! The random documents contain no features that `yaml-rust2` reads differently from libyaml:
 //! directives, several tag handles, NEL, LS and PS, deeply nested brackets, pairs in brackets whose
 //! values are collections, and quoted scalars with less indented continuation lines. The parsers
-//! also differ if a block scalar is at the very end of a source, so a line `...` is added to each
+//! also differ if a block scalar is at the very end of a source, so a `...` line is added to each
 //! document.
 
 use asdf::yaml::notation::events;

@@ -100,7 +100,7 @@ fn structs_and_enums_and_maps_are_restored_after_serialization() {
 }
 
 #[test]
-fn fields_are_serialized_in_order_and_variants_under_their_names() {
+fn fields_keep_their_order_and_enum_variants_keep_their_names_when_serialized() {
     let text = yaml(&all());
     let expected = "v:\n  unit: null\n  none: null\n  some: 1\n  new: [1, 2]\n  pair: [-1, 'no']\n  \
         choices:\n  - Nothing\n  - {One: 2.5}\n  - Two: [3, true]\n  - Named:\n      x: null\n      \
@@ -117,7 +117,7 @@ impl Serialize for Bytes {
 }
 
 #[test]
-fn bytes_are_serialized_as_binary_and_128_bit_integers_as_digits() {
+fn bytes_become_binary_values_and_128_bit_integers_keep_all_their_digits() {
     let value = to_value(&Bytes(vec![0, 255])).unwrap();
     assert_eq!(value, Value::Binary(vec![0, 255]));
     assert_eq!(from_value::<Vec<u8>>(&value).unwrap(), [0, 255]);

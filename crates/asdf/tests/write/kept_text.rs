@@ -53,7 +53,7 @@ again: *x
 ";
 
 #[test]
-fn a_copy_keeps_comments_and_quotes_and_white_space_but_replaces_the_library() {
+fn a_copy_keeps_comments_and_quotes_and_white_space_but_replaces_the_library_entry() {
     let file = file(TREE, &[1, 2]);
     for compression in [Compression::None, Compression::Zlib(6)] {
         let options = WriteOptions::new().compression(compression).keep_library();

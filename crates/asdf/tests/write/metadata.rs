@@ -7,7 +7,7 @@ use asdf::{Tree, WriteOptions, Writer};
 use crate::{bytes_of, open, written};
 
 #[test]
-fn the_library_and_the_history_are_written_first() {
+fn the_library_entry_and_the_history_are_written_first() {
     let mut tree = Tree::parse("z: 1\nasdf_library: old\na: 2\n").unwrap();
     let entry = HistoryEntry::new("made")
         .time("2026-11-20 23:24:27+00:00".to_owned())
