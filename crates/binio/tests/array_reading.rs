@@ -372,7 +372,7 @@ fn contiguous_numbers_are_read_in_pieces_if_their_byte_order_changes() {
 fn gaps_at_least_as_long_as_a_block_are_not_read() {
     let source = ReadLog::new(Bytes::from(bytes(200)));
     let datatype = Datatype::parse("<u2").unwrap();
-    // The gaps are 14 and 16 bytes long.
+    // First use gaps of 14 bytes, and then gaps of 16 bytes, which is the size of a block.
     for (stride, expected) in [(16, &[0..50][..]), (18, &[0..2, 18..20, 36..38, 54..56])] {
         let layout = Strided::new(vec![4], vec![stride], 0, 2, 200).unwrap();
         source.clear();
