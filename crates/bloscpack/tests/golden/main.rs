@@ -17,7 +17,7 @@ fn our_own_files_are_read_as_recorded() {
 
 /// `cargo xtask interop` writes these files, and sets `SCIBIN_INTEROP` to the path of their folder.
 #[test]
-fn files_of_the_python_reference_are_read_as_recorded() {
+fn interop_files_of_the_python_reference_are_read_as_recorded() {
     if let Some(folder) = testdata::interop_folder() {
         list(&folder.join("theirs/expected.json"));
     }

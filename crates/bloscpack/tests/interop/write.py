@@ -1,6 +1,6 @@
 """Writes files of random content with the Python reference, using its various options, and records
 the results expected when the files are read: `write.py DIRECTORY`. The Rust test
-`files_of_the_python_reference_are_read_as_recorded` of `golden` reads them."""
+`interop_files_of_the_python_reference_are_read_as_recorded` of `golden` reads them."""
 
 import hashlib
 import io
