@@ -190,7 +190,7 @@ fn ragged_instances_in_two_dimensions_become_nested_lists_in_json() {
 }
 
 #[test]
-fn a_parameter_of_minus_one_removes_its_dimension_and_zero_makes_the_array_empty() {
+fn a_parameter_of_minus_one_removes_its_dimension_and_a_parameter_of_zero_makes_the_array_empty() {
     let of = |exists: u8| open("IF : i1  v = u1[IF, 2]  w = u1", &[exists, 1, 2, 3]).unwrap();
     assert_eq!(of(0xff).get("v").unwrap().shape(), [2]);
     let none = of(0);

@@ -105,7 +105,7 @@ fn the_last_dimension_of_text_is_the_length_of_the_strings() {
 }
 
 #[test]
-fn data_without_strides_or_past_the_end_is_rejected_with_the_reason() {
+fn data_that_has_no_strides_or_extends_past_the_end_is_rejected_with_the_reason() {
     let layout =
         Layout::parse("a = f8 -> gzip  b = f8  c = { N : i4  d = u1[N] }[2] @64  e = f8[3] @100")
             .unwrap();

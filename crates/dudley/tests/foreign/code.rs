@@ -413,7 +413,7 @@ fn generating_code_for_a_hostile_layout_succeeds_or_exceeds_the_limit() {
 }
 
 #[test]
-fn code_is_generated_if_one_dimension_is_zero_and_the_product_of_the_others_overflows() {
+fn code_is_generated_even_if_one_dimension_is_zero_and_the_product_of_the_others_overflows() {
     let layout = Layout::parse("x = i1[0x100000000, 0x100000000, 0]  y = i1").unwrap();
     let code = Resolver::new(&layout).code(Language::Python).unwrap();
     assert!(code.contains("def nbytes_x():\n    return 0\n"), "{code}");

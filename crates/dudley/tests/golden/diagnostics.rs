@@ -10,7 +10,7 @@
 //! | `resolve` | resolve the layout without values |
 //! | `N=3` | resolve the layout with this parameter value |
 //!
-//! The layout, a line `--` and the output follow. All diagnostics in a section have the code of the
+//! The layout, a `--` line and the output follow. All diagnostics in a section have the code of the
 //! section.
 
 use std::fmt::Write as _;

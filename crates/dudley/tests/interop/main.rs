@@ -1,5 +1,5 @@
-//! Comparing layouts with aligned record dtypes of numpy. `cargo xtask interop` runs `write.py`,
-//! which generates random cases, and sets `SCIBIN_INTEROP` to their folder.
+//! Comparing layouts with aligned record dtypes of numpy. `cargo xtask interop` runs `write.py`
+//! to generate random cases, and sets `SCIBIN_INTEROP` to their folder.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 #[cfg(all(

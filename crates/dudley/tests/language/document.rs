@@ -38,7 +38,7 @@ fn addresses(text: &str, values: &[(&str, i64)]) -> Vec<String> {
 }
 
 #[test]
-fn each_kind_of_item_parses_as_in_the_document() {
+fn each_kind_of_item_parses_as_the_language_document_shows() {
     let text = "dtype {\"\"=f8} dtype2 {\"\"=f8} dtype3 {\"\"=f8} shape:2 shape2:3 shape3:4
     data_name = dtype[shape] @64
     dict_name/
@@ -355,7 +355,7 @@ fn an_extension_of_a_list_declares_the_same_elements_as_its_long_form() {
 }
 
 #[test]
-fn the_summary_example_parses() {
+fn the_summary_example_in_the_language_document_parses() {
     let text = "{
         param1 : i8  ##  documentation comment
         param2 : i8
@@ -373,7 +373,7 @@ fn the_summary_example_parses() {
 }
 
 #[test]
-fn the_filter_examples_parse() {
+fn the_filter_examples_in_the_language_document_parse() {
     let text = "var = f8[10] -> gzip @64  v2 = f8[4] -> zfp(-15)  r = i8[3] <- ref";
     let expected = "var = f8[10] -> gzip @64\nv2 = f8[4] -> zfp(-15)\nr = i8[3] <- ref\n";
     assert_eq!(tree(text), expected);
@@ -404,7 +404,7 @@ fn sizes(imax: i64, jmax: i64, ngroup: i64) -> [(&'static str, i64); 3] {
 }
 
 #[test]
-fn the_state_template_parses() {
+fn the_state_template_in_the_language_document_parses() {
     let expected = "\
 {
   IMAX : i8
@@ -436,7 +436,7 @@ unu = f8[NGROUP, JMAX-, IMAX-]
 }
 
 #[test]
-fn the_state_template_has_the_addresses_computed_by_hand() {
+fn the_state_template_in_the_language_document_has_the_addresses_computed_by_hand() {
     assert_eq!(
         addresses(TEMPLATE, &sizes(4, 3, 2)),
         [

@@ -72,7 +72,7 @@ fn has(scopes: &Scopes<'_>, prefix: &str) -> bool {
 }
 
 #[test]
-fn every_pattern_of_the_grammar_compiles_and_has_the_captures_that_its_rule_names() {
+fn every_grammar_pattern_compiles_and_has_the_captures_that_its_rule_refers_to() {
     let grammar = grammar();
     for rule in grammar.rules() {
         for (pattern, captures) in

@@ -7,7 +7,7 @@ use dudley::{Layout, ParseOptions, Resolver};
 use crate::warnings;
 
 #[test]
-fn warnings_and_notes_have_their_codes_and_become_errors_if_denied() {
+fn warnings_and_notes_have_the_expected_codes_and_become_errors_if_denied() {
     for (text, expected) in [
         ("..", "W001"),
         ("l [/ ..]", "W001"),

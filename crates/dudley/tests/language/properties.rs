@@ -254,7 +254,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn values_from_a_stream_and_given_values_produce_the_same_addresses(
+    fn given_values_and_values_from_a_stream_produce_the_same_addresses(
         text in layout(),
         [n, m, p] in [0_i64..4, 0_i64..4, 0_i64..4],
     ) {

@@ -73,7 +73,7 @@ fn layout(random: &mut Random, is_plain: bool) -> String {
     text
 }
 
-/// Returns `None` instead of the errors `NotCompiled` and `NeedsStream`, and all other errors
+/// Replaces the errors `NotCompiled` and `NeedsStream` with `None`. Returns all other errors
 /// unchanged.
 fn if_described(found: Result<Location, dudley::Error>) -> Result<Option<Location>, dudley::Error> {
     match found {

@@ -136,7 +136,7 @@ fn a_large_array_whose_byte_order_changes_is_written_in_pieces() {
 }
 
 #[test]
-fn put_and_put_vec_and_put_array_write_the_same_file() {
+fn the_methods_put_and_put_vec_and_put_array_write_the_same_file() {
     let text = "N : i1  a = <i2[3]  b = >i2[3]  c = f4[3]  d = i2[3] -> gzip  e = { x = i2[3] }";
     let numbers = [1_i16, -2, 300];
     let paths = ["a", "b", "c", "d", "e.x"];
