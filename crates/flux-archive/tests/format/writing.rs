@@ -47,7 +47,7 @@ fn rejection(entry: &Entry<'_>) -> Code {
 }
 
 #[test]
-fn keys_are_written_in_the_same_order_as_by_the_c_writer() {
+fn keys_have_the_same_order_as_in_entries_written_by_the_c_code() {
     let timed = |entry: Entry<'static>| entry.with_mtime(-1).with_ctime(2);
     let text = timed(Entry::new(path("f"), 0o644, Content::Text(Text::new("é/\"\u{b}\n"))));
     assert_eq!(
@@ -75,7 +75,7 @@ fn keys_are_written_in_the_same_order_as_by_the_c_writer() {
 }
 
 #[test]
-fn rewriting_an_entry_of_the_c_writer_changes_at_most_the_letter_case() {
+fn rewriting_an_entry_written_by_the_c_code_changes_at_most_the_letter_case() {
     let Some(corpus) = testdata::corpus() else { return };
     let text = std::fs::read_to_string(corpus.join("flux/cases-create.json")).unwrap();
     let cases: serde_json::Value = serde_json::from_str(&text).unwrap();

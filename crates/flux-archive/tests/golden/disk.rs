@@ -36,7 +36,7 @@ fn extract(case: &testdata::Case, target: &Path) {
 }
 
 /// Returns the files below a directory in the form of a recorded tree. Includes the modification
-/// times of only those files for which `expected` contains one.
+/// time of a file only if `expected` contains a time for the file.
 fn tree(root: &Path, expected: &Value) -> Value {
     let (mut nodes, mut pending) = (Map::new(), vec![root.to_owned()]);
     while let Some(directory) = pending.pop() {

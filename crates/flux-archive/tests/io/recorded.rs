@@ -192,7 +192,7 @@ fn run(case: &Value, blobs: &Value) -> (BTreeMap<String, Node>, Option<String>) 
 }
 
 #[test]
-fn only_the_listed_extractions_differ_from_the_recorded_extractions() {
+fn only_the_listed_extract_cases_differ_from_the_recorded_results() {
     let Some(corpus) = testdata::corpus() else { return };
     let json = fs::read(corpus.join("flux/cases-extract.json")).unwrap();
     let json: Value = serde_json::from_slice(&json).unwrap();
@@ -224,7 +224,7 @@ fn only_the_listed_extractions_differ_from_the_recorded_extractions() {
 }
 
 /// The `create` cases in which the result of this crate differs from that of the C code: the name of
-/// the case, our result, and the result of the C code.
+/// the case, our result, and the result of the C code, in some cases with the reason.
 const DIVERGE_CREATE: &[(&str, &str, &str)] = &[
     ("bytes nul", "base64", "utf-8 with a NUL, which Flux cannot read"),
     ("sparse leading hole under threshold (C double free)", "base64", "aborts"),
@@ -393,7 +393,7 @@ fn has_holes() -> bool {
 }
 
 #[test]
-fn only_the_listed_creations_differ_from_the_recorded_creations() {
+fn only_the_listed_create_cases_differ_from_the_recorded_results() {
     let Some(corpus) = testdata::corpus() else { return };
     let json = fs::read(corpus.join("flux/cases-create.json")).unwrap();
     let json: Value = serde_json::from_slice(&json).unwrap();

@@ -356,7 +356,7 @@ fn each_extent_of_data_starts_a_new_chunk() {
 }
 
 #[test]
-fn leave_out_omits_an_open_file_under_all_its_names() {
+fn an_open_file_passed_to_leave_out_is_omitted_under_all_its_names() {
     let source = tempfile::tempdir().unwrap();
     fs::write(source.path().join("own"), "x").unwrap();
     fs::hard_link(source.path().join("own"), source.path().join("other")).unwrap();
@@ -460,7 +460,7 @@ fn files_that_report_size_0_are_read_to_their_end() {
 }
 
 #[test]
-fn directories_that_do_not_match_include_are_searched_unless_excluded() {
+fn directories_not_selected_by_include_are_searched_unless_excluded() {
     let source = tempfile::tempdir().unwrap();
     for path in ["a/keep.txt", "a/drop.log", "b/keep.txt"] {
         make(source.path(), path, 0o644, &Data::Bytes(b"x".to_vec()));
