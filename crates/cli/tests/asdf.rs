@@ -197,7 +197,7 @@ fn verify_checks_the_blocks_of_an_exploded_file() {
 }
 
 #[test]
-fn truncation_before_the_end_of_the_tree_is_reported_at_any_offset() {
+fn a_file_truncated_anywhere_before_the_end_of_its_tree_is_reported() {
     let folder = tree_file("a: [1, 2]\n");
     let whole = folder.read("a.asdf");
     let end = whole.windows(5).position(|bytes| bytes == b"\n...\n").expect("an end") + 4;
@@ -358,7 +358,7 @@ fn diff_compares_trees_and_arrays() {
 }
 
 #[test]
-fn diff_treats_a_converted_copy_as_equal_unless_all_is_set() {
+fn diff_treats_a_converted_copy_as_equal_unless_the_all_option_is_given() {
     let folder = tree_file(
         "asdf_library: !core/software-1.0.0 {name: asdf, version: 4.1.0}\n\
          history:\n  extensions:\n  - !core/extension_metadata-1.0.0\n    extension_class: x\n    \

@@ -62,7 +62,7 @@ fn set_and_rm_and_mv_change_only_their_node_and_keep_comments() {
 }
 
 #[test]
-fn a_pointer_with_missing_parents_is_an_error_unless_parents_is_set() {
+fn a_pointer_with_missing_parents_is_an_error_unless_the_parents_option_is_given() {
     let folder = folder();
     let before = folder.read("a.asdf");
     for pointer in ["/mata/gian", "/mata/gain/unit", "/mata/list/-"] {
@@ -454,7 +454,7 @@ fn commands_that_change_a_file_reject_a_pipe_without_blocking() {
 }
 
 #[test]
-fn history_prints_entries_and_software_and_can_add_an_entry() {
+fn asdf_history_prints_entries_and_software_and_can_add_an_entry() {
     let folder = folder();
     folder.done(&["asdf", "history", "a.asdf", "--add", "Flat-fielded"]);
     folder.done(&["asdf", "history", "a.asdf", "--add", "Calibrated: twice"]);
@@ -474,7 +474,7 @@ fn history_prints_entries_and_software_and_can_add_an_entry() {
 }
 
 #[test]
-fn history_adds_an_entry_to_every_form_of_history_in_standard_1_1() {
+fn asdf_history_adds_an_entry_to_every_form_of_history_in_standard_1_1() {
     for (history, pointer) in [
         ("", "/history/0"),
         ("history: null\n", "/history/0"),

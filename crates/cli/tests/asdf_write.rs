@@ -57,7 +57,7 @@ fn same_tree(folder: &Folder, one: &str, other: &str) {
 }
 
 #[test]
-fn new_creates_a_file_from_a_tree_and_arrays() {
+fn asdf_new_creates_a_file_from_a_tree_and_arrays() {
     let folder = folder();
     assert_eq!(status(&folder.run(&["asdf", "verify", "a.asdf"])), 0);
     assert_eq!(stdout(&folder.done(&["asdf", "get", "a.asdf", "/meta/name"])), "yes\n");
@@ -75,7 +75,7 @@ fn new_creates_a_file_from_a_tree_and_arrays() {
 }
 
 #[test]
-fn new_reads_a_tree_with_directives_from_standard_input_or_writes_an_empty_tree() {
+fn asdf_new_reads_a_tree_with_directives_from_standard_input_or_writes_an_empty_tree() {
     let folder = Folder::new();
     let tree = b"%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\nz: !core/complex-1.0.0 1j\n...\n";
     let arguments = ["asdf", "new", "a.asdf", "--tree", "-"];
@@ -89,7 +89,7 @@ fn new_reads_a_tree_with_directives_from_standard_input_or_writes_an_empty_tree(
 }
 
 #[test]
-fn new_needs_the_option_parents_to_create_missing_parents_in_a_given_tree() {
+fn asdf_new_needs_the_parents_option_to_create_missing_parents_in_a_given_tree() {
     let folder = folder();
     folder.done(&["asdf", "new", "b.asdf", "--array", "/a/b/-=y.npy"]);
     assert_eq!(
@@ -106,7 +106,7 @@ fn new_needs_the_option_parents_to_create_missing_parents_in_a_given_tree() {
 }
 
 #[test]
-fn new_reports_an_array_whose_type_the_standard_does_not_support() {
+fn asdf_new_reports_an_array_whose_type_the_standard_does_not_support() {
     let folder = folder();
     folder.write("half.npy", [program::npy_header("<f2", &[1]), vec![0, 0]].concat());
     let half = "/half=half.npy";
@@ -122,7 +122,7 @@ fn new_reports_an_array_whose_type_the_standard_does_not_support() {
 }
 
 #[test]
-fn new_applies_the_options_compress_and_align_and_standard() {
+fn asdf_new_applies_the_compress_align_and_standard_options() {
     let folder = folder();
     folder.done(&[
         "asdf",
@@ -218,7 +218,7 @@ fn a_dry_run_of_a_writing_command_writes_nothing_but_prints_the_usual_report() {
 }
 
 #[test]
-fn convert_keeps_the_codec_of_each_block_unless_compress_is_set() {
+fn convert_keeps_the_codec_of_each_block_unless_the_compress_option_is_given() {
     let folder = folder();
     folder.done(&["asdf", "convert", "a.asdf", "-o", "z.asdf", "--compress", "zlib"]);
     assert_eq!(codecs(&folder, "z.asdf"), ["zlib", "zlib"]);
@@ -271,7 +271,7 @@ fn copying_a_damaged_block_reports_bad_data_and_writes_nothing() {
 }
 
 #[test]
-fn to_yaml_writes_all_arrays_inline() {
+fn asdf_to_yaml_writes_all_arrays_inline() {
     let folder = folder();
     let text = stdout(&folder.done(&["asdf", "to-yaml", "a.asdf"]));
     assert!(text.starts_with("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n"), "{text}");
@@ -322,7 +322,7 @@ fn implode_opens_external_files_only_if_the_policy_allows_it() {
 }
 
 #[test]
-fn ignore_checksums_copies_data_with_a_wrong_checksum_but_reports_it() {
+fn data_with_a_wrong_checksum_is_copied_only_with_ignore_checksums_and_is_still_reported() {
     let folder = folder();
     folder.done(&["asdf", "explode", "a.asdf", "-q", "-o", "parts.asdf"]);
     let flip = |name: &str, from_end: usize| {

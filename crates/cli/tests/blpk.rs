@@ -27,7 +27,7 @@ fn done(folder: &Folder, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn output_files_have_the_original_default_names_and_are_replaced_only_with_force() {
+fn output_files_have_the_default_names_of_the_original_program_and_are_replaced_only_with_force() {
     let folder = folder();
     let output = done(&folder, &["c", "a"]);
     assert_eq!((stdout(&output), stderr(&output)), (String::new(), String::new()));
@@ -142,7 +142,7 @@ fn invalid_values_cause_status_1_and_invalid_usage_causes_status_2() {
 /// Apart from `snappy` in the list of codecs, the expected messages were printed by release 0.16.0
 /// of the original program on Python 3.11.
 #[test]
-fn invalid_usage_is_reported_in_the_words_of_the_original_program() {
+fn invalid_usage_causes_the_same_messages_as_in_the_original_program() {
     let folder = folder();
     let program = "usage: blpk [-h] [--version] [-v | -d] [-f] [-n [1, 256]]  ...\nblpk: error: ";
     let c = "usage: blpk c [-h] [-t <size>] [-l [0, 9]] [-s] [-c <codec>] [-z <size>]\n              \
@@ -231,7 +231,7 @@ fn blpk_prints_reports_as_json_on_request() {
 
 /// The expected lines are those that the original program prints for the same files.
 #[test]
-fn blpk_info_prints_the_lines_of_the_original_program() {
+fn blpk_info_prints_the_same_lines_as_the_original_program() {
     let folder = folder();
     folder.write("m.json", r#"{"dtype": "float64"}"#);
     done(&folder, &["c", "-z", "100000", "-m", "m.json", "a"]);

@@ -55,7 +55,7 @@ fn info_continues_after_a_file_that_fails() {
 }
 
 #[test]
-fn info_json_prints_the_format_and_the_standard_and_the_blocks() {
+fn the_json_output_of_info_contains_the_format_and_the_standard_and_the_blocks() {
     let output = on(&["info", "--json"], "science", &[]);
     let value = json_of(&output);
     assert_eq!(value["format"], "asdf");
@@ -65,7 +65,7 @@ fn info_json_prints_the_format_and_the_standard_and_the_blocks() {
 }
 
 #[test]
-fn verify_exits_with_0_for_an_intact_and_1_for_a_damaged_file() {
+fn verify_exits_with_0_for_an_intact_file_and_with_1_for_a_damaged_file() {
     for fine in [
         "science",
         "compressed_zlib",
@@ -88,7 +88,7 @@ fn verify_exits_with_0_for_an_intact_and_1_for_a_damaged_file() {
 }
 
 #[test]
-fn verify_json_contains_the_problem_and_its_offset() {
+fn the_json_output_of_verify_contains_the_problem_and_its_offset() {
     let value = json_of(&on(&["asdf", "verify", "--json"], "checksum_mismatch", &[]));
     assert_eq!(value["ok"], false);
     assert_eq!(value["diagnostics"][0]["code"], "ChecksumMismatch");
@@ -101,7 +101,7 @@ fn verify_json_contains_the_problem_and_its_offset() {
 }
 
 #[test]
-fn verify_json_contains_the_pointer_to_a_bad_node() {
+fn the_json_output_of_verify_contains_the_pointer_to_a_bad_node() {
     let folder = tempfile::tempdir().unwrap();
     let file = written(folder.path(), "a: [1, {b/c: !core/complex-1.0.0 foo}]", 0, b"");
     let value = json_of(&scibin(&["verify", "--json", &file]));
@@ -170,7 +170,7 @@ fn get_reports_the_part_of_a_pointer_that_does_not_exist() {
 }
 
 #[test]
-fn tree_json_resolves_aliases_unless_references_are_requested() {
+fn the_json_output_of_tree_resolves_aliases_unless_references_are_requested() {
     let expected = testdata::cases(&testdata::path("asdf/expected.json"));
     let case = expected.iter().find(|case| case.name == "tree").unwrap();
     let value = json_of(&on(&["asdf", "tree", "--json"], "tree", &[]));
@@ -187,7 +187,7 @@ fn tree_json_resolves_aliases_unless_references_are_requested() {
 }
 
 #[test]
-fn blocks_lists_the_header_of_each_block() {
+fn asdf_blocks_lists_the_header_of_each_block() {
     let value = json_of(&on(&["asdf", "blocks", "--json"], "compressed_lz4", &[]));
     assert_eq!(value[0]["compression"], "lz4");
     assert_eq!(value[0]["index"], 0);
@@ -196,14 +196,14 @@ fn blocks_lists_the_header_of_each_block() {
 }
 
 #[test]
-fn salvage_finds_a_block_after_a_gap() {
+fn asdf_salvage_finds_a_block_after_a_gap() {
     let count = |arguments: &[&str]| json_of(&on(arguments, "gap", &[])).as_array().unwrap().len();
     assert_eq!(count(&["asdf", "blocks", "--json"]), 1);
     assert_eq!(count(&["asdf", "blocks", "--json", "--salvage"]), 2);
 }
 
 #[test]
-fn quiet_suppresses_remarks() {
+fn the_quiet_option_suppresses_remarks() {
     assert!(stderr(&on(&["asdf", "blocks"], "index_stale", &[])).contains("IndexStale"));
     assert_eq!(stderr(&on(&["asdf", "blocks", "--quiet"], "index_stale", &[])), "");
 }

@@ -94,8 +94,8 @@ fn named_temporary_files_are_removed_on_a_signal() {
 }
 
 /// Returns a folder with the database and the write-ahead log of a crashed broker, and with the
-/// archive `a.json`, whose only file is larger than the buffer of a pipe. The database is extended
-/// by `extra` zero bytes, so that copying it takes time.
+/// archive `a.json`. The archive contains a single file, which is larger than the buffer of a pipe.
+/// The database is extended by `extra` zero bytes, so that copying it takes time.
 fn crashed_broker(extra: u64) -> Folder {
     let folder = Folder::new();
     let running = SqliteStore::create(folder.path("running.sqlite")).unwrap();

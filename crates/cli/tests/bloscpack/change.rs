@@ -64,7 +64,7 @@ fn append_uses_the_codec_and_shuffle_and_typesize_of_the_file_by_default() {
 }
 
 #[test]
-fn append_needs_the_option_grow_for_a_full_offset_table_and_scan_for_a_streamed_file() {
+fn append_needs_the_grow_option_for_a_full_offset_table_and_the_scan_option_for_a_streamed_file() {
     let folder = Folder::new();
     folder.write("a", numbers(1000));
     folder.done(&["bloscpack", "pack", "a", "-z", "8000", "--max-app", "0"]);
@@ -124,7 +124,7 @@ fn append_can_replace_the_metadata() {
 }
 
 #[test]
-fn recover_keeps_the_chunks_before_the_damage_and_its_options_also_keep_later_ones() {
+fn recover_keeps_the_chunks_before_the_damage_and_on_request_also_the_later_ones() {
     let folder = packed();
     let bytes = folder.read("a.blp");
     folder.write("cut.blp", &bytes[..bytes.len() - 100]);

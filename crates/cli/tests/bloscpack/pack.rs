@@ -96,7 +96,7 @@ fn pack_with_invalid_options_leaves_no_file() {
 }
 
 #[test]
-fn the_error_for_metadata_larger_than_the_meta_size_names_the_option() {
+fn the_error_about_too_much_metadata_names_the_meta_size_option() {
     let folder = Folder::new();
     folder.write("a.npy", npy());
     for (input, target) in [("a.npy", "a.blp"), ("-", "a.blp"), ("a.npy", "-"), ("-", "-")] {
@@ -105,7 +105,7 @@ fn the_error_for_metadata_larger_than_the_meta_size_names_the_option() {
         assert_eq!((status(&output), stdout(&output)), (2, String::new()), "{command:?}");
         let errors = stderr(&output);
         assert!(errors.contains("scibin: --meta-size: bytes of metadata: "), "{errors}");
-        // `append` and `meta` have the option `--grow`, but `pack` does not.
+        // `append` and `meta` have the `--grow` option, but `pack` does not.
         assert!(!errors.contains("--grow"), "{errors}");
         assert_eq!(folder.names(), ["a.npy"]);
     }

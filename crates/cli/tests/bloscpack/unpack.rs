@@ -120,7 +120,7 @@ fn unpacking_bad_data_causes_status_1_and_leaves_no_file() {
 }
 
 #[test]
-fn the_option_no_verify_disables_the_digest_checks() {
+fn the_no_verify_option_disables_the_digest_checks() {
     let folder = Folder::new();
     folder.write("a", "stored as it is");
     folder.done(&["bloscpack", "pack", "a"]);

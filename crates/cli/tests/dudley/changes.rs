@@ -9,7 +9,7 @@ fn npy(datatype: &str, shape: &[u64], data: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn new_writes_the_native_file_of_the_specification() {
+fn dudley_new_writes_the_native_file_of_the_specification() {
     let folder = Folder::new();
     folder.write("run.dud", "N : i2  x = f8[N]  ## (cm) demo\n");
     folder.write("x.npy", npy("<f8", &[3], &native()[24..48]));
@@ -42,7 +42,7 @@ fn new_writes_the_native_file_of_the_specification() {
 }
 
 #[test]
-fn new_writes_structured_arrays_and_put_replaces_their_members() {
+fn dudley_new_writes_structured_arrays_and_put_replaces_their_members() {
     let folder = Folder::new();
     folder.write("p.dud", "p = { id = i4  pos = f4[2] }[2]  name = S1[2, 4]\n");
     let record = "[('pos', '<f4', (2,)), ('id', '<i8')]";

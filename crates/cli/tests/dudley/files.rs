@@ -69,7 +69,7 @@ fn verify_reports_damaged_native_files_with_status_1() {
 }
 
 #[test]
-fn info_and_explain_print_the_requested_data_even_if_quiet() {
+fn info_and_explain_print_the_requested_data_even_with_quiet() {
     let folder = folder();
     folder.write("a.bd", native());
     for command in
@@ -188,7 +188,7 @@ fn dump_prints_one_line_of_json_per_row() {
 }
 
 #[test]
-fn all_items_are_printed_with_all_elements_if_full_is_given() {
+fn get_and_dump_print_all_elements_only_with_the_full_option() {
     let folder = Folder::new();
     folder.write("a.dud", "x = u1[2000]  n = u1");
     folder.done(&["dudley", "new", "a.bd", "--layout", "a.dud"]);
@@ -220,7 +220,7 @@ fn dump_prints_readable_rows_before_the_errors() {
 }
 
 #[test]
-fn extract_layout_returns_the_original_text() {
+fn dudley_extract_layout_prints_or_writes_the_original_text() {
     let folder = Folder::new();
     folder.write("run.bdud", native());
     let output = folder.done(&["dudley", "extract-layout", "run.bdud"]);

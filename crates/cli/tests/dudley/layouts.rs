@@ -257,7 +257,7 @@ fn diff_reports_changes_and_whether_old_files_remain_readable() {
 }
 
 #[test]
-fn diff_prints_a_summary_parameter_once() {
+fn the_parameter_values_in_a_diff_list_a_summary_parameter_only_once() {
     let folder = Folder::new();
     folder.write("a.dud", "{ N : i8 }\nx = u1[N]\n");
     folder.write("b.dud", "{ N : i8 }\nx = u1[N+]\n");

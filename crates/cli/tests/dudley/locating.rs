@@ -54,7 +54,7 @@ fn get_and_dump_accept_a_layout_compiled_by_index() {
 }
 
 #[test]
-fn index_replaces_files_only_with_force_and_reports_errors() {
+fn dudley_index_reports_errors_and_replaces_files_only_with_force() {
     let folder = Folder::new();
     folder.write("run.dud", "x = u1");
     folder.done(&["dudley", "index", "run.dud", "-o", "a.dudx"]);

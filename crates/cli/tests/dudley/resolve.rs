@@ -105,7 +105,7 @@ fn a_value_for_a_parameter_that_is_not_stored_is_rejected() {
 }
 
 #[test]
-fn a_stream_that_is_too_short_is_an_error_unless_past_end_is_allowed() {
+fn a_stream_that_is_too_short_is_an_error_unless_reading_past_its_end_is_allowed() {
     let folder = Folder::new();
     folder.write("a.dud", "N : i2\nx = f8[N]\ny = i1 @4\n");
     folder.write("a.bd", [3, 0, 0, 0, 0]);

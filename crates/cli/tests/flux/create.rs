@@ -58,7 +58,7 @@ fn archives_are_read_and_written_through_pipes() {
 }
 
 #[test]
-fn create_keeps_an_existing_archive_unless_overwrite_is_set() {
+fn create_replaces_an_existing_archive_only_with_overwrite() {
     let folder = archived();
     let before = folder.read("a.json");
     let output = folder.run(&["flux", "create", "-o", "a.json", "-C", "src", "d"]);
@@ -223,7 +223,7 @@ fn an_archive_that_lacks_requested_files_is_written_only_if_failures_are_ignored
 }
 
 #[test]
-fn overlapping_arguments_archive_each_file_once() {
+fn files_in_overlapping_arguments_are_archived_once() {
     let folder = source();
     folder.done(&["flux", "create", "-o", "a.json", "src", "src/a.txt", "./src/d", "src/d/b.bin"]);
     let listed = paths(&folder, "a.json");

@@ -384,7 +384,7 @@ fn long_runs_of_zeros_are_extracted_as_holes() {
 }
 
 #[test]
-fn extract_with_list_only_and_json_prints_the_same_json_as_list() {
+fn extract_with_the_list_only_and_json_options_prints_the_same_json_as_list() {
     for (folder, archive) in [(archived(), "a.json"), (stored(), "b.json")] {
         let list = |command: &[&str], pattern| {
             json_of(&folder.done(&[&["flux"], command, &["--json", archive, pattern]].concat()))

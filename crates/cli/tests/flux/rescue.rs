@@ -275,7 +275,7 @@ fn a_database_whose_blobs_are_computed_by_sql_is_rejected_as_bad_data() {
     }
 }
 
-/// A script that replaces the program `flux`. It stores keys and blobs as files.
+/// A script that replaces the `flux` program. It stores keys and blobs as files.
 const FLUX: &str = r#"#!/bin/sh
 case "$1 $2" in
 "kvs get") cat "keys/$4" ;;
@@ -312,7 +312,7 @@ fn put_stores_an_archive_and_its_blobs_in_a_flux_instance() {
         assert_eq!(status(&put(&[&["d.json", "--store", "blobs"], rest].concat())), 0);
     }
     assert_eq!(folder.read("keys/archive.other"), folder.read("b.json"));
-    // If a blob is missing, the archive is not stored. If the program `flux` is missing, the error
+    // If a blob is missing, the archive is not stored. If the `flux` program is missing, the error
     // names the program.
     let output = put(&["b.json", "-n", "lost"]);
     assert_eq!((status(&output), folder.path("keys/archive.lost").exists()), (2, false));

@@ -6,7 +6,7 @@ use crate::files;
 use crate::program::{Folder, program, scibin, status, stderr, stdout};
 
 #[test]
-fn help_has_examples_and_exit_statuses() {
+fn the_long_help_shows_examples_and_exit_statuses() {
     for command in [&["--help"][..], &["get", "--help"], &["flux", "create", "--help"]] {
         let help = stdout(&scibin(command));
         assert!(help.contains("\nExamples:\n  scibin "), "{help}");
@@ -17,7 +17,7 @@ fn help_has_examples_and_exit_statuses() {
 }
 
 #[test]
-fn help_of_a_format_mentions_no_other_format() {
+fn the_help_of_a_format_mentions_no_other_format() {
     let help = stdout(&scibin(&["asdf", "get", "--help"]));
     assert!(!help.contains("Bloscpack") && !help.contains("archive"), "{help}");
     let help = stdout(&scibin(&["bloscpack", "get", "--help"]));
@@ -58,7 +58,7 @@ fn bash_completes_file_names_for_file_arguments() {
 }
 
 #[test]
-fn man_pages_have_examples_and_exit_statuses() {
+fn man_pages_show_examples_and_exit_statuses() {
     let folder = Folder::new();
     folder.done(&["man", "pages/man1"]);
     let page = |name: &str| String::from_utf8(folder.read(&format!("pages/man1/{name}"))).unwrap();

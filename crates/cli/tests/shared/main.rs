@@ -29,7 +29,7 @@ fn files() -> Folder {
     folder.write("good.dud", "x = f8[3]\n");
     folder.done(&["dudley", "new", "good.native", "--layout", "good.dud"]);
     folder.done(&["dudley", "new", "good.bare", "--layout", "good.dud", "--omit-layout"]);
-    // Truncate the tree, and the header of the block.
+    // Write an unfinished tree and a truncated block header.
     folder.write(
         "bad.asdf",
         b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\

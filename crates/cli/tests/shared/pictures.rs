@@ -55,7 +55,7 @@ fn each_pixel_of_a_reduced_picture_is_the_mean_of_a_block() {
 }
 
 #[test]
-fn the_options_range_and_scale_and_colors_change_the_picture() {
+fn the_range_scale_and_colors_options_change_the_picture() {
     let folder = ramp();
     let pixel = |options: &[&str]| {
         let all = [&["get", "x.asdf", "/x", "--png", "-"], options].concat();

@@ -3,7 +3,7 @@
 use crate::files;
 use crate::program::{Folder, npy_header, status, stderr, stdout};
 
-/// Commands that change, check or compare files, so that they have nothing to print with `--quiet`.
+/// Commands that only write, check or compare files, and therefore print nothing with `--quiet`.
 const SILENT: &[&str] = &[
     "verify good.asdf good.blp good.json good.dud good.native",
     "man pages",
@@ -83,7 +83,7 @@ const PRINTING: &[&str] = &[
     "flux cat",
     "flux info",
     "flux list",
-    // `put` needs the program `flux`.
+    // `put` needs the `flux` program.
     "flux put",
     "flux rescue",
 ];

@@ -84,7 +84,7 @@ const COMPARISONS: &[(&str, &[&str])] = &[
     ("json", &["flux diff % good.json", "flux diff good.json %"]),
 ];
 
-/// Commands of the original program `blpk`, whose status is 1 for any failure and 2 for an invalid
+/// Commands of the original program `blpk`. Their status is 1 for any failure and 2 for an invalid
 /// option.
 const OF_THE_ORIGINAL: &[&str] =
     &["blpk decompress % out", "blpk append % good.asdf", "blpk info %", "blpk -f d -e % out"];
@@ -170,7 +170,7 @@ fn blpk_has_the_exit_statuses_of_the_original_program() {
 }
 
 #[test]
-fn the_option_json_is_rejected_if_a_command_prints_another_format() {
+fn commands_that_print_another_format_reject_the_json_option() {
     let folder = files();
     for command in ["bloscpack cat good.blp", "flux cat good.json f", "completions bash"] {
         let (status, said) = run(&folder, &format!("{command} --json"), "");
@@ -180,7 +180,7 @@ fn the_option_json_is_rejected_if_a_command_prints_another_format() {
 }
 
 #[test]
-fn commands_report_that_a_file_is_compressed_unless_they_import_it() {
+fn commands_other_than_imports_report_that_a_file_is_compressed() {
     for (extension, commands) in COMMANDS.iter().chain(COMPARISONS) {
         // Skip C source and `.npy` files, which are only imported.
         if matches!(*extension, "h" | "npy") {

@@ -91,7 +91,7 @@ const WRITING: &[&str] = &[
 ];
 
 #[test]
-fn if_data_is_written_to_standard_output_nothing_else_is() {
+fn commands_that_write_data_to_standard_output_print_nothing_else_there() {
     let folder = files();
     folder.done(&["bloscpack", "pack", "-q", "good.npy", "-o", "npy.blp"]);
     for command in WRITING {
