@@ -1,4 +1,4 @@
-//! Decoding the data of an array in Blosc blocks.
+//! Decoding the data of an array, one Blosc block at a time.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};

@@ -15,10 +15,10 @@ const MAX_POWER: u32 = 7;
 
 impl WriteOptions {
     /// Adapts the options to an array: sets the typesize to the size of an element, rounds the
-    /// chunk size to whole elements, and describes the array in the metadata. If the options
-    /// already contain metadata, its keys follow the keys that describe the array. Existing keys
-    /// with the same names as these keys are dropped. With these options, any packing function can
-    /// pack the array, as long as its data has exactly [`ArrayInfo::byte_size`] bytes.
+    /// chunk size to whole elements, and describes the array in the metadata. The keys that
+    /// describe the array replace existing keys with the same names, and precede all other existing
+    /// keys. With these options, any packing function can pack the array, as long as the data has
+    /// exactly [`ArrayInfo::byte_size`] bytes.
     ///
     /// Blosc supports elements of at most 255 bytes. For larger elements, the typesize is the
     /// largest power of two, up to 128, that divides their size. For text, this is always a

@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_write_of_elements_is_an_error_about_the_output() {
+    fn a_failure_to_write_elements_is_reported_as_an_output_error() {
         let reader = open(&file(&info("|u1", &[2], Order::C), &[1, 2], 2));
         let array = reader.array().unwrap();
         // Writing to an empty slice always fails.

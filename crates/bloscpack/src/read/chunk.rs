@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_error_about_an_unsupported_chunk_names_what_is_not_supported() {
+    fn the_error_about_a_chunk_that_cannot_be_decoded_states_the_reason() {
         let reason = "decompression with zstd requires the feature blosc-zstd";
         for (version, expected) in [
             (2, format!("chunk 7: not supported: {reason}")),

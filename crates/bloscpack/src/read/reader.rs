@@ -508,8 +508,8 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Same as [`from_source`](Self::from_source). Also fails if the file cannot be opened, with
-    /// [`ErrorKind::ForeignJournal`] if its journal belongs to another file, and, in strict mode,
+    /// Same as [`from_source`](Self::from_source). Also fails if the file cannot be opened. Fails
+    /// with [`ErrorKind::ForeignJournal`] if its journal belongs to another file, and in strict mode
     /// with [`ErrorKind::Damaged`] if there is any other journal. Also fails if the journal cannot
     /// be read or is invalid, for example because its version is unknown.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Reader> {

@@ -47,14 +47,15 @@ impl RecoverOptions {
     }
 
     binio::setters! {
-        /// Sets whether to continue after bad chunks. Unless [`fill_zeros`](Self::fill_zeros) is
-        /// set, the data of all chunks after a bad chunk then moves to a lower offset.
+        /// Sets whether to continue after bad chunks. Unless a bad chunk is replaced with zeros
+        /// ([`fill_zeros`](Self::fill_zeros)), the data of all chunks after it then moves to a
+        /// lower offset.
         skip_bad: bool;
-        /// Sets whether to continue after bad chunks, and replace each of them with a chunk of
-        /// zeros. Each chunk of zeros has the `chunk_size` that the header states. If the header
-        /// states no `chunk_size`, no bad chunk is replaced. Bad chunks at the end of the file are
-        /// never replaced. The number of consecutive bad chunks is derived from the table; if that
-        /// is impossible, a single bad chunk is assumed.
+        /// Sets whether to continue after bad chunks and to replace each of them with a chunk of
+        /// zeros, whose size is the `chunk_size` in the header. If the header states no
+        /// `chunk_size`, no bad chunk is replaced. Bad chunks at the end of the file are never
+        /// replaced. If the number of consecutive bad chunks cannot be derived from the table, a
+        /// single bad chunk is assumed.
         fill_zeros: bool;
     }
 

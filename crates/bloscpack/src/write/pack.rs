@@ -71,7 +71,7 @@ pub fn pack_to_vec(data: &[u8], options: &WriteOptions) -> Result<Vec<u8>> {
     Ok(pack_slice(data, Cursor::new(Vec::new()), options, None)?.into_inner())
 }
 
-/// Packs bytes into a file, which is created or replaced only once it is complete.
+/// Packs bytes into a file, which appears at `path` only when it is complete.
 ///
 /// ```
 /// use bloscpack::{Reader, WriteOptions, pack_to_file};
@@ -127,7 +127,7 @@ pub fn pack_source<W: Write + Seek + Send>(
     pack(source.len(), store, sink, options, progress)
 }
 
-/// Packs a file into `output`, which is created or replaced only once it is complete.
+/// Packs a file into another file, which appears at `output` only when it is complete.
 ///
 /// ```
 /// use bloscpack::{Reader, WriteOptions, pack_file};
@@ -153,8 +153,8 @@ pub fn pack_file(
     commit(pack_source(&source, create(output.as_ref())?, options, progress)?)
 }
 
-/// Packs all data from a reader, such as a pipe, into `output`, which is created or replaced only
-/// once it is complete. `progress` is called with the number of bytes read since the last call.
+/// Packs all data from a reader, such as a pipe, into a file, which appears at `output` only when it
+/// is complete. `progress` is called with the number of bytes read since the last call.
 ///
 /// The length of the table of offsets is known only at the end. The chunks are therefore written to
 /// a temporary file first, and then copied to `output` after the table, within the kernel if the

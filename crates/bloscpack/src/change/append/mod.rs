@@ -34,8 +34,8 @@ use crate::write::options::LEVEL;
 use crate::{ChunkSize, Compressor, OpenOptions, Progress, Reader, Shuffle};
 
 /// Options for appending. By default, the compressor, shuffle and typesize are taken from the last chunk. The default
-/// level is 7, because a chunk does not state its level. A chunk compressed with lz4hc states only the codec, lz4, so
-/// the default compressor is then lz4.
+/// level is 7, because a chunk does not state its level. After a chunk compressed with lz4hc, the default compressor
+/// is lz4, because the chunk states only its codec, lz4.
 ///
 /// ```
 /// use bloscpack::change::AppendOptions;
@@ -228,7 +228,7 @@ impl Appender {
         Ok(Self { lock, reader, options: *options, metadata: None, rolled_back })
     }
 
-    /// Returns the file as it is before the change.
+    /// Returns the file as it is before anything is appended.
     pub fn reader(&self) -> &Reader {
         &self.reader
     }

@@ -563,12 +563,12 @@ fn a_failure_of_any_operation_while_writing_a_new_file_is_reported() {
 
 #[cfg(unix)]
 #[test]
-fn a_failure_to_create_or_commit_the_new_file_is_an_error_about_the_output() {
+fn a_failure_to_create_or_commit_the_new_file_is_reported_as_an_output_error() {
     let (old, len) = cases().remove(0);
     let folder = Folder::with(&old);
     let path = folder.path();
     let replace_with_directory = |_| {
-        // Later calls find a directory, which they cannot remove.
+        // On later calls, `path` is a directory, so `remove_file` fails.
         if fs::remove_file(&path).is_ok() {
             fs::create_dir(&path).unwrap();
         }
