@@ -136,8 +136,8 @@ impl Graph {
                 None => components.push(vec![(*module).to_owned()]),
             }
         }
-        // Count each module as reaching itself. Then a module reaches more modules than any module
-        // that it imports, unless both are in the same cycle.
+        // Sort the modules by the number of modules that they reach, including themselves. A module
+        // reaches more modules than any module that it imports, unless both are in the same cycle.
         let count = |component: &Vec<String>| {
             let reached = &reachable[component[0].as_str()];
             reached.len() + usize::from(!reached.contains(component[0].as_str()))
@@ -465,7 +465,7 @@ fn raw_string(text: &[u8]) -> Option<usize> {
 }
 
 /// Returns the length of the text up to and including the bracket that closes the first open
-/// bracket.
+/// bracket, or the length of the whole text if this bracket is never closed.
 fn bracketed(text: &[u8], open: u8, close: u8) -> usize {
     let mut depth = 0_usize;
     for (at, &byte) in text.iter().enumerate() {

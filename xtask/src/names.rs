@@ -27,7 +27,7 @@ fn check(name: &str, limit: usize, lib: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the public names that lib.rs, given as text, defines or re-exports.
+/// Returns the public names that are defined or re-exported in the text of a lib.rs.
 fn root_names(lib: &str) -> BTreeSet<String> {
     let source = Source::new(lib);
     let code = &source.code;
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_crate_root_stays_within_its_limit_on_names() {
+    fn every_crate_root_stays_within_its_name_limit() {
         for (name, limit) in LIMITS {
             let path = root().join("crates").join(name).join("src/lib.rs");
             let lib = fs::read_to_string(&path).unwrap();

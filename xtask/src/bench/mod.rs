@@ -9,8 +9,8 @@ use crate::Outcome;
 use crate::process::{cargo, no_more, program, root, run, take_flag};
 use crate::python;
 
-/// The benchmark of a format: `crates/NAME/benches/side_by_side.py`, which is called with a folder
-/// and our programs.
+/// The benchmark of a format: `crates/NAME/benches/side_by_side.py`. Its arguments are the path of a
+/// folder and the paths of our programs.
 struct Bench {
     name: &'static str,
     /// Our programs, each as a package and an example. The names of the examples are unique,
@@ -39,8 +39,8 @@ const BENCHES: &[Bench] = &[
 
 /// `bench [FORMAT] [--quick | --check]`: runs the benchmark of one format or of all formats.
 /// `--quick` uses small files and few repetitions, just to check that the benchmark runs. `--check`
-/// fails if a ratio is more than a tenth below its floor. Without a flag, writes `BENCHMARKS.md`; a
-/// format that does not run keeps the ratios of its last run.
+/// fails if a ratio is more than a tenth below its floor. Without a flag, writes `BENCHMARKS.md`,
+/// which keeps the old ratios of the formats that were not run.
 pub(crate) fn bench(arguments: &[String]) -> Outcome {
     let (quick, rest) = take_flag(arguments, "--quick");
     let (check, rest) = take_flag(&rest, "--check");
