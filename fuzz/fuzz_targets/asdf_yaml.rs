@@ -1,5 +1,6 @@
 //! Parsing arbitrary bytes as a YAML document must either succeed or return an error. Syntax errors
-//! must have a valid position. The methods of a node must return, and the root must equal itself.
+//! must have a valid position. The methods of a node must terminate, and the root must equal
+//! itself.
 
 #![no_main]
 

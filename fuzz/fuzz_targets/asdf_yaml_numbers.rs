@@ -19,7 +19,7 @@ fn check(text: &str, rules: ScalarRules) {
     let parse = |text: String| Document::parse(text.as_bytes(), &options, &mut Vec::new());
     let (fast, general) = (parse(format!("[ {text}]")), parse(format!("[w, {text}]")));
     let (Ok(fast), Ok(general)) = (&fast, &general) else {
-        // One of the two lists may exceed a limit that the other one does not exceed.
+        // One list may exceed a limit that the other does not.
         assert!(fast.is_err() == general.is_err() || text.len() > 1 << 10, "{fast:?} {general:?}");
         return;
     };

@@ -32,7 +32,7 @@ fn check(layout: &Layout, options: &ParseOptions) {
         let path = layout.path(id);
         assert_eq!(layout.find(&path).ok(), Some(Found::Item(id, Vec::new())), "{path}");
     }
-    // Looking up any word as a path must be safe.
+    // Looking up any word as a path must not panic.
     for path in printed.split_whitespace().take(100) {
         let _ = layout.find(path);
     }

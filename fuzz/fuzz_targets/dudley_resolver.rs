@@ -1,9 +1,9 @@
 //! Every layout must be resolved or rejected, both with given values and with a stream. All ways of
 //! finding an address must agree.
 //!
-//! The layout ends at the first zero byte. The rest is the stream. Each byte of the stream
-//! also becomes a value: first for the name of each parameter, then for the path of each of up to
-//! four items.
+//! The layout ends at the first zero byte. The rest is the stream. The bytes of the stream
+//! also become values: first one for each parameter, set by name, and then one for each of up to
+//! four items, set by a path in the item.
 #![no_main]
 
 use std::ops::ControlFlow;
@@ -58,8 +58,8 @@ fn limited(other: bool) -> Rules {
     rules
 }
 
-/// Returns a value for the name of each parameter, and for a path `.N` or `[1].N` in each of up to
-/// four items, until the bytes of the stream run out.
+/// Turns the bytes of the stream into values: first one for each parameter, set by name, and then
+/// one for each of up to four items, set by the path `.N` or `[1].N` in the item.
 fn values(layout: &Layout, stream: &[u8]) -> Values {
     let mut bytes = stream.iter().map(|&byte| match i8::from_le_bytes([byte]) {
         i8::MIN => i64::MAX,
