@@ -31,8 +31,7 @@ pub(crate) trait LazyArray: Send + Sync {
         false
     }
 
-    /// Returns `true` if even small reads may use rayon. This is the case if the data may be
-    /// compressed.
+    /// Returns `true` if even small reads may use rayon, because the data may be compressed.
     fn needs_pool(&self) -> bool;
 
     /// The path of the file for messages, or `None` if the file has no path.
@@ -58,7 +57,7 @@ pub(crate) trait LazyArray: Send + Sync {
         Ok(None)
     }
 
-    /// Returns the smallest unit of stored data that can be read on its own.
+    /// Returns the unit in which the array should be read, so that no data is decoded twice.
     fn unit(&self) -> Result<Unit, Failure>;
 }
 
@@ -71,7 +70,7 @@ pub(crate) enum Part {
     Field(String),
 }
 
-/// The smallest unit of stored data that can be read on its own.
+/// The unit in which an array should be read, so that no data is decoded twice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unit {
     /// Any range of bytes.
@@ -91,8 +90,8 @@ impl Array {
         Self(Box::new(array))
     }
 
-    /// Runs a call detached from the interpreter. The call runs in the pool if `in_pool` is `true`,
-    /// or if the array needs the pool.
+    /// Calls `call` with the array, detached from the interpreter. Does this in the pool if `in_pool`
+    /// is `true`, or if the array needs the pool.
     fn run<T: Send>(
         &self,
         py: Python<'_>,
@@ -183,8 +182,8 @@ impl Array {
     }
 
     /// Returns the number of rows that should be read together, so that no unit of stored data is
-    /// decoded more often than necessary. A row is a position along the first axis. The number is
-    /// at least 1.
+    /// decoded more often than necessary. The number is at least 1. A row consists of all elements
+    /// with the same index along the first axis.
     fn rows_per_chunk(&self, py: Python<'_>) -> PyResult<u64> {
         let unit = self.run(py, false, |array| array.unit())?;
         let rows = self.0.shape().first().copied().unwrap_or(1).max(1);

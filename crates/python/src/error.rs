@@ -39,7 +39,7 @@ struct Details {
     place: Place,
 }
 
-/// The class of the exception that the error becomes.
+/// The class of the exception to raise.
 #[derive(Clone, Debug)]
 enum Kind {
     Format,
@@ -147,7 +147,7 @@ impl Failure {
         self
     }
 
-    /// Prepends `place`, which tells where the error occurred, to the message.
+    /// Prepends `place`, the location of the error, to the message.
     pub(crate) fn context(mut self, place: &str) -> Self {
         self.0.message = format!("{place}: {}", self.0.message);
         self

@@ -44,7 +44,7 @@ pub(super) struct NewArrays {
     /// The arrays, by the addresses of their Python objects. For an array that cannot be written,
     /// the value is an error message.
     arrays: HashMap<usize, Result<Stored, String>>,
-    /// The compression for arrays whose pointer is not in `compressions`, or `None` if the writer chooses.
+    /// The compression for arrays whose pointer is not in `compressions`, or `None` to let the writer choose.
     compression: Option<Compression>,
     compressions: HashMap<String, Option<Compression>>,
     used: Vec<String>,

@@ -35,7 +35,8 @@ pub(super) struct BuiltTree {
 
 /// Converts an object and everything below it. `prepare` assigns arrays to blocks (see
 /// `scibin/asdf/_blocks.py`). An array is compressed as `compressions` specifies for its pointer,
-/// and otherwise with `compression`. If `compression` is `None`, the writer chooses.
+/// and otherwise with `compression`. If `compression` is `None`, the writer chooses
+/// the compression.
 ///
 /// If `copy_blocks` is `true`, the nodes of one file are copied together with their blocks. This is
 /// the file of the first node that the search finds, but the search does not follow the order of

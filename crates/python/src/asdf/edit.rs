@@ -20,13 +20,13 @@ pub(crate) struct AsdfEditor {
     /// The editor, or `None` after it has been closed.
     editor: Mutex<Option<Editor>>,
     path: String,
-    /// The compression for arrays that the editor sets, or `None` if the writer chooses.
+    /// The compression for arrays that the editor sets, or `None` to let the writer choose.
     compression: Option<Compression>,
 }
 
 impl AsdfEditor {
-    /// Runs a call on the editor in the pool, detached from the interpreter. Fails if the editor
-    /// was closed.
+    /// Calls `call` with the editor, in the pool and detached from the interpreter. Fails if the
+    /// editor was closed.
     fn run<T: Send>(
         &self,
         py: Python<'_>,

@@ -37,8 +37,8 @@ impl AsdfNode {
         Self::new(&self.file, id)
     }
 
-    /// Runs a call on the node without detaching from the interpreter. This is safe: the tree has
-    /// already been parsed, so the call neither reads the file nor waits.
+    /// Calls `call` with the node, without detaching from the interpreter. This is safe: the tree
+    /// has already been parsed, so `call` neither reads the file nor waits.
     pub(super) fn with<T>(
         &self,
         py: Python<'_>,

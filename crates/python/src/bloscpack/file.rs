@@ -43,7 +43,7 @@ impl OpenFile {
         &self.limits
     }
 
-    /// Runs a call on the file, detached from the interpreter.
+    /// Calls `call` with the file, detached from the interpreter.
     fn run<T: Send>(
         &self,
         py: Python<'_>,

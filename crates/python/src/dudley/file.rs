@@ -31,7 +31,7 @@ impl OpenFile {
         self.path.as_deref()
     }
 
-    /// Runs a call on the file, detached from the interpreter.
+    /// Calls `call` with the file, detached from the interpreter.
     fn run<T: Send>(
         &self,
         py: Python<'_>,

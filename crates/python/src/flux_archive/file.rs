@@ -35,8 +35,8 @@ pub(crate) struct FluxArchive {
 }
 
 impl FluxArchive {
-    /// Runs a call on the archive in the pool, detached from the interpreter. Fails if the archive
-    /// was closed.
+    /// Calls `call` with the archive, in the pool and detached from the interpreter. Fails if the
+    /// archive was closed.
     pub(super) fn run<T: Send>(
         &self,
         py: Python<'_>,
