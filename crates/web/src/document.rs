@@ -106,7 +106,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Creates a table with the first [`MAX_ROWS`] rows, and counts the others.
+    /// Creates a table with the first [`MAX_ROWS`] rows, and counts the remaining rows.
     pub(crate) fn new(
         title: &'static str,
         columns: &'static [&'static str],
