@@ -220,9 +220,9 @@ impl Chain<'_> {
     }
 
     /// Returns `true` if there seems to be another chunk at `offset`, complete or truncated. It
-    /// must begin with a Blosc header whose `nbytes` is not zero and equals `chunk_size` or
-    /// `last_chunk` in the file header, if these are known. The tail of an old chunk, which
-    /// appending may leave behind, does not begin with such a header.
+    /// must begin with a Blosc header whose `nbytes` is not zero. If the file header states both
+    /// `chunk_size` and `last_chunk`, `nbytes` must also equal one of them. The tail of an old
+    /// chunk, which appending may leave behind, does not begin with such a header.
     pub(crate) fn begins_chunk(&self, index: u64, offset: u64) -> Result<bool> {
         if self.source.len().saturating_sub(offset) < MIN_CHUNK {
             return Ok(false);

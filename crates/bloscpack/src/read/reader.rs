@@ -372,8 +372,8 @@ impl Reader {
     /// # Errors
     ///
     /// Same as [`chunk_bytes`](Self::chunk_bytes). Also fails with [`ErrorKind::OutOfRange`] if the range is not
-    /// within the data of the chunk or `out` has a different length, and with [`ErrorKind::CorruptChunk`] if a block
-    /// does not decode.
+    /// within the data of the chunk or `out` has a different length, with [`ErrorKind::CorruptChunk`] if a block does
+    /// not decode, and with [`ErrorKind::UnsupportedChunk`] if this build does not support the codec of the chunk.
     pub fn decode_chunk_range_into(
         &self,
         index: usize,
@@ -420,9 +420,10 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::OutOfRange`] if the range extends past the end of the data, and with
+    /// Fails with [`ErrorKind::OutOfRange`] if the range extends past the end of the data, with
     /// [`ErrorKind::ChecksumMismatch`] or [`ErrorKind::CorruptChunk`] if one of the chunks is
-    /// damaged. Also fails if reading fails.
+    /// damaged, and with [`ErrorKind::UnsupportedChunk`] if this build does not support the codec of
+    /// one of the chunks. Also fails if reading fails.
     pub fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<()> {
         let end = offset.saturating_add(out.len() as u64);
         self.prefetch_data(offset..end)?;
@@ -479,8 +480,8 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Limit`] if the data exceeds [`Limits::max_decoded`](crate::Limits::max_decoded), which
-    /// is 16 GiB by default. Also fails if any chunk is damaged, or if reading fails.
+    /// Same as [`read_exact_at`](Self::read_exact_at). Also fails with [`ErrorKind::Limit`] if the data exceeds
+    /// [`Limits::max_decoded`](crate::Limits::max_decoded), which is 16 GiB by default.
     pub fn read_all(&self) -> Result<Vec<u8>> {
         let mut out = self.room_for(self.len())?;
         self.read_exact_at(&mut out, 0)?;

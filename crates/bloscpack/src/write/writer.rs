@@ -25,11 +25,11 @@ const MIN_ENTRIES: u64 = 1 << 16;
 /// For data of known length, use [`with_len`](Self::with_len). Otherwise, the length of the table
 /// of offsets must be chosen before the number of chunks is known. Up to 16 MiB of stored chunks
 /// are kept in memory, so that small files are the same as with a known length. Beyond that, the
-/// writer chooses the number of spare entries:
-/// [`max_app_chunks`](crate::WriteOptions::max_app_chunks) or, by default, ten times the number of
-/// chunks so far, but at least 65,536. Once the table is full, writing the next chunk fails with
-/// [`NotEnoughSpace`](ErrorKind::NotEnoughSpace). The number of chunks is not limited in files
-/// without offsets, nor by [`pack_reader`](crate::pack_reader).
+/// number of spare entries is [`max_app_chunks`](crate::WriteOptions::max_app_chunks) or, by
+/// default, ten times the number of chunks so far. In both cases, there are at least 65,536 spare
+/// entries. Once the table is full, writing the next chunk fails with
+/// [`NotEnoughSpace`](ErrorKind::NotEnoughSpace). Files without offsets, and files that
+/// [`pack_reader`](crate::pack_reader) writes, do not have this limit.
 ///
 /// ```
 /// use std::io::{Cursor, Write};

@@ -253,9 +253,10 @@ impl Appender {
     /// - with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the table of offsets or the
     ///   metadata section is full, and the file may not [grow](AppendOptions::grow).
     /// - with [`InvalidOption`](crate::ErrorKind::InvalidOption) if an option is out of range, if
-    ///   the header does not state the number and the sizes of the chunks and
-    ///   [`scan`](AppendOptions::scan) is unset, if the file contains an array but neither
-    ///   [`axis0`](AppendOptions::axis0) nor new metadata is set, or if both are set.
+    ///   this build does not support the compressor, if the header does not state the number and the
+    ///   sizes of the chunks and [`scan`](AppendOptions::scan) is unset, if the file contains an
+    ///   array but neither [`axis0`](AppendOptions::axis0) nor new metadata is set, or if both are
+    ///   set.
     /// - with [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the data does not consist of
     ///   whole rows, if the array is a single element or its rows are empty or not contiguous, or if
     ///   an array in the old or new metadata does not match the data.
@@ -268,6 +269,8 @@ impl Appender {
     ///   longer than 16 MiB.
     /// - with [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if the existing chunks differ in
     ///   size.
+    /// - with the errors of [`Reader::decode_chunk`] if the last chunk must be filled up, but cannot
+    ///   be decoded.
     ///
     /// Also fails if reading the source or writing the file fails; the file is then unchanged, or
     /// is rolled back when it is next opened for writing.
