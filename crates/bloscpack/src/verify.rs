@@ -221,8 +221,9 @@ pub fn verify_source(
     }
 }
 
-/// Returns an error from opening as a diagnostic, or `None` if the error is about the source, a
-/// limit, the header of the file or of its metadata section, or the digest of the metadata.
+/// Converts an error from opening to a diagnostic. Returns `None` if the error is about the source, a
+/// limit, the digest of the metadata, or one of the two headers (of the file and of the metadata
+/// section).
 fn diagnostic_of(error: &Error) -> Option<Diagnostic> {
     let code = match error.kind() {
         ErrorKind::CorruptChunk { .. } | ErrorKind::Blosc2Chunk { .. } => Code::BadChunk,

@@ -176,8 +176,8 @@ impl Chunking {
         Some(start..start.checked_add(size.into())?)
     }
 
-    /// Returns the requested number of spare offsets, or ten per chunk if `requested` is `None`,
-    /// but no more than the format allows.
+    /// Returns the number of spare offsets: `requested` or, if it is `None`, ten per chunk. In both
+    /// cases, returns no more than the format allows.
     pub fn max_app_chunks(&self, requested: Option<u64>) -> u64 {
         let most = i64::MAX.unsigned_abs().saturating_sub(self.nchunks);
         requested.unwrap_or(self.nchunks.saturating_mul(10)).min(most)

@@ -111,8 +111,8 @@ pub struct Header {
     pub chunk_size: Option<u32>,
     /// The uncompressed length of the last chunk, in bytes; `None` if unknown.
     pub last_chunk: Option<u32>,
-    /// The number of chunks, or `None` if it is unknown, in which case the chunks extend to the end
-    /// of the file.
+    /// The number of chunks, or `None` if it is unknown. The chunks then extend to the end of the
+    /// file.
     pub nchunks: Option<u64>,
     /// The number of spare offsets, one for each chunk that can be appended.
     pub max_app_chunks: u64,

@@ -253,13 +253,13 @@ impl Appender {
     /// - with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the table of offsets or the
     ///   metadata section is full, and the file may not [grow](AppendOptions::grow).
     /// - with [`InvalidOption`](crate::ErrorKind::InvalidOption) if an option is out of range, if
-    ///   this build does not support the compressor, if the header does not state the number and the
-    ///   sizes of the chunks and [`scan`](AppendOptions::scan) is unset, if the file contains an
-    ///   array but neither [`axis0`](AppendOptions::axis0) nor new metadata is set, or if both are
-    ///   set.
+    ///   this build does not support the compressor, if [`scan`](AppendOptions::scan) is unset
+    ///   although the header does not state the number and the sizes of the chunks, if the file
+    ///   contains an array but neither [`axis0`](AppendOptions::axis0) nor new metadata is set, or
+    ///   if both are set.
     /// - with [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the data does not consist of
-    ///   whole rows, if the array is a single element or its rows are empty or not contiguous, or if
-    ///   an array in the old or new metadata does not match the data.
+    ///   whole rows, if the array is a single element, if its rows are empty or not contiguous, or
+    ///   if an array in the old or new metadata does not match the data.
     /// - with the errors of [`ArrayInfo::from_json`](crate::array::ArrayInfo::from_json) if an array
     ///   in the metadata is invalid, and with [`Metadata`](crate::ErrorKind::Metadata) if
     ///   [`axis0`](AppendOptions::axis0) is set and the metadata contains an integer that does not
