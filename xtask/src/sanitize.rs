@@ -1,5 +1,6 @@
 //! Testing `binio` with tools that find undefined behaviour. The address sanitizer checks every
-//! memory access by the C compressor and by the code that calls it. Miri interprets the program.
+//! memory access by the C compressor and by the code that calls it. Miri runs the tests in an
+//! interpreter.
 
 use std::process::Command;
 
@@ -30,9 +31,9 @@ pub(crate) fn sanitize(arguments: &[String]) -> Outcome {
         .env("CARGO_TARGET_DIR", root().join("target").join("asan")))
 }
 
-/// `miri`: runs the tests whose names begin with `miri_`. They open no files and are short, because
-/// miri is about a thousand times slower than native code. If miri is missing, installs it with
-/// rustup, or skips the tests if that fails.
+/// `miri`: runs the tests whose names begin with `miri_`. They open no files, and they are short,
+/// because miri is about a thousand times slower than native code. If miri is missing, installs it
+/// with rustup, or skips the tests if that fails.
 pub(crate) fn miri(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     if !has_nightly() {
