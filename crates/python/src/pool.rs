@@ -106,8 +106,8 @@ fn build(builder: ThreadPoolBuilder) -> Result<ThreadPool, Failure> {
     builder.build().map_err(|error| Failure::from(std::io::Error::other(error)))
 }
 
-/// Returns the number of threads set by [`set_threads`] or the environment variable, or the number
-/// of processors if neither is set.
+/// Returns the number of threads that [`set_threads`] has set. If it has not been called, returns
+/// the number in the environment variable or, if that is not set either, the number of processors.
 fn wanted() -> Result<usize, Failure> {
     let set = THREADS.load(Ordering::Relaxed);
     if set > 0 {

@@ -190,8 +190,8 @@ impl<'py> Found<'py> {
         Ok(())
     }
 
-    /// Converts a node to a plain object and returns it. Returns `None` for nodes of the file whose
-    /// blocks are copied, because they are not converted.
+    /// Converts a node to a plain object and returns it. Returns `None` if the node belongs to the
+    /// file from which blocks are copied, because such a node is not converted.
     fn node(
         &mut self,
         object: &Bound<'py, PyAny>,
