@@ -71,7 +71,8 @@ pub fn pack_to_vec(data: &[u8], options: &WriteOptions) -> Result<Vec<u8>> {
     Ok(pack_slice(data, Cursor::new(Vec::new()), options, None)?.into_inner())
 }
 
-/// Packs bytes into a file, which appears at `path` only when it is complete.
+/// Packs bytes into a file, which appears at `path` only when it is complete, and then replaces any
+/// existing file.
 ///
 /// ```
 /// use bloscpack::{Reader, WriteOptions, pack_to_file};
@@ -127,7 +128,8 @@ pub fn pack_source<W: Write + Seek + Send>(
     pack(source.len(), store, sink, options, progress)
 }
 
-/// Packs a file into another file, which appears at `output` only when it is complete.
+/// Packs a file into another file, which appears at `output` only when it is complete, and then
+/// replaces any existing file.
 ///
 /// ```
 /// use bloscpack::{Reader, WriteOptions, pack_file};
@@ -154,7 +156,8 @@ pub fn pack_file(
 }
 
 /// Packs all data from a reader, such as a pipe, into a file, which appears at `output` only when it
-/// is complete. `progress` is called with the number of bytes read since the last call.
+/// is complete, and then replaces any existing file. `progress` is called with the number of bytes
+/// read since the last call.
 ///
 /// The length of the table of offsets is known only at the end. The chunks are therefore written to
 /// a temporary file first, and then copied to `output` after the table, within the kernel if the

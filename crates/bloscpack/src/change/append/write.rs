@@ -114,11 +114,11 @@ impl Job<'_> {
         Ok(file.set_len(position)?)
     }
 
-    /// Compresses the chunk that is filled up and the new chunks, and passes them to `put` in
+    /// Compresses the filled-up chunk, if any, and the new chunks, and passes them to `put` in
     /// order.
     fn store(&self, put: impl FnMut(&[u8]) -> Result<()> + Send) -> Result<()> {
         let Self { plan, recipe, source, progress, .. } = *self;
-        // The data of the chunk that is filled up precedes the data of the source.
+        // The old data of the filled-up chunk precedes the data of the source.
         let head = plan.head.len() as u64;
         let store = |range: Range<u64>, read: &mut Vec<u8>, stored: &mut Vec<u8>| {
             let from = range.start.saturating_sub(head)..range.end - head;
