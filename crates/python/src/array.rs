@@ -57,7 +57,8 @@ pub(crate) trait LazyArray: Send + Sync {
         Ok(None)
     }
 
-    /// Returns the unit in which the array should be read, so that no data is decoded twice.
+    /// Returns the unit of stored data in which the array should be read. Reading smaller parts may
+    /// decode the same data several times.
     fn unit(&self) -> Result<Unit, Failure>;
 }
 
@@ -70,7 +71,7 @@ pub(crate) enum Part {
     Field(String),
 }
 
-/// The unit in which an array should be read, so that no data is decoded twice.
+/// The unit of stored data in which an array should be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unit {
     /// Any range of bytes.
@@ -90,8 +91,8 @@ impl Array {
         Self(Box::new(array))
     }
 
-    /// Calls `call` with the array, detached from the interpreter. Does this in the pool if `in_pool`
-    /// is `true`, or if the array needs the pool.
+    /// Calls `call` with the array, detached from the interpreter. Uses the pool if `in_pool` is
+    /// `true`, or if the array needs the pool.
     fn run<T: Send>(
         &self,
         py: Python<'_>,
