@@ -221,8 +221,8 @@ pub fn verify_source(
     }
 }
 
-/// Converts an error from opening to a diagnostic. Returns `None` if the error is about the source, a
-/// limit, the digest of the metadata, or one of the two headers (of the file and of the metadata
+/// Converts an error from opening to a diagnostic. Returns `None` if the error is about the source,
+/// a limit, the digest of the metadata, or one of the two headers (of the file and of the metadata
 /// section).
 fn diagnostic_of(error: &Error) -> Option<Diagnostic> {
     let code = match error.kind() {

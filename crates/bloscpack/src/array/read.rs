@@ -172,10 +172,10 @@ impl<'r> Array<'r> {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::ElementType`] if the elements do not have the type `T`, with
-    /// [`ErrorKind::Limit`] if they exceed [`Limits::max_decoded`](crate::Limits::max_decoded), with
-    /// [`ErrorKind::ChecksumMismatch`] or [`ErrorKind::CorruptChunk`] if a chunk is damaged, and
-    /// with [`ErrorKind::UnsupportedChunk`] if this build does not support the codec of a chunk.
-    /// Also fails if reading fails.
+    /// [`ErrorKind::Limit`] if they exceed [`Limits::max_decoded`](crate::Limits::max_decoded),
+    /// with [`ErrorKind::ChecksumMismatch`] or [`ErrorKind::CorruptChunk`] if a chunk is damaged,
+    /// and with [`ErrorKind::UnsupportedChunk`] if this build does not support the codec of a
+    /// chunk. Also fails if reading fails.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.decoding().read()
     }

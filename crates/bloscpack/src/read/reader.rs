@@ -422,8 +422,8 @@ impl Reader {
     ///
     /// Fails with [`ErrorKind::OutOfRange`] if the range extends past the end of the data, with
     /// [`ErrorKind::ChecksumMismatch`] or [`ErrorKind::CorruptChunk`] if one of the chunks is
-    /// damaged, and with [`ErrorKind::UnsupportedChunk`] if this build does not support the codec of
-    /// one of the chunks. Also fails if reading fails.
+    /// damaged, and with [`ErrorKind::UnsupportedChunk`] if this build does not support the codec
+    /// of one of the chunks. Also fails if reading fails.
     pub fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<()> {
         let end = offset.saturating_add(out.len() as u64);
         self.prefetch_data(offset..end)?;
@@ -510,9 +510,9 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Same as [`from_source`](Self::from_source). Also fails if the file cannot be opened. Fails
-    /// with [`ErrorKind::ForeignJournal`] if its journal belongs to another file, and in strict mode
-    /// with [`ErrorKind::Damaged`] if there is any other journal. Also fails if the journal cannot
-    /// be read or is invalid, for example because its version is unknown.
+    /// with [`ErrorKind::ForeignJournal`] if its journal belongs to another file, and in strict
+    /// mode with [`ErrorKind::Damaged`] if there is any other journal. Also fails if the journal
+    /// cannot be read or is invalid, for example because its version is unknown.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Reader> {
         let path = path.as_ref();
         let file = FileSource::open(path)?;

@@ -267,8 +267,9 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// Returns `true` if there may be another chunk after `found`, the last chunk or hole so far. No
-    /// chunk can follow a hole, or a chunk whose size differs from the `chunk_size` in the header.
+    /// Returns `true` if there may be another chunk after `found`, the last chunk or hole so far.
+    /// No chunk can follow a hole, or a chunk whose size differs from the `chunk_size` in the
+    /// header.
     fn is_full(&self, found: Option<&Found>) -> bool {
         match (found, self.header.chunk_size) {
             (Some(Found::Chunk(chunk)), Some(size)) => chunk.nbytes == size,

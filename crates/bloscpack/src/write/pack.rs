@@ -155,9 +155,9 @@ pub fn pack_file(
     commit(pack_source(&source, create(output.as_ref())?, options, progress)?)
 }
 
-/// Packs all data from a reader, such as a pipe, into a file, which appears at `output` only when it
-/// is complete, and then replaces any existing file. `progress` is called with the number of bytes
-/// read since the last call.
+/// Packs all data from a reader, such as a pipe, into a file, which appears at `output` only when
+/// it is complete, and then replaces any existing file. `progress` is called with the number of
+/// bytes read since the last call.
 ///
 /// The length of the table of offsets is known only at the end. The chunks are therefore written to
 /// a temporary file first, and then copied to `output` after the table, within the kernel if the

@@ -269,8 +269,8 @@ impl Appender {
     ///   longer than 16 MiB.
     /// - with [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if the existing chunks differ in
     ///   size.
-    /// - with the errors of [`Reader::decode_chunk`] if the last chunk must be filled up, but cannot
-    ///   be decoded.
+    /// - with the errors of [`Reader::decode_chunk`] if the last chunk must be filled up, but
+    ///   cannot be decoded.
     ///
     /// Also fails if reading the source or writing the file fails; the file is then unchanged, or
     /// is rolled back when it is next opened for writing.

@@ -1,10 +1,10 @@
 //! Replacing the metadata without moving the chunks.
 //!
 //! The payload, padded with zeros, and the digest are synced to disk before the header of the
-//! section is written. A [journal](crate::journal) keeps the overwritten bytes. If the new digest is
-//! longer or shorter than the old one, the space for the payload shrinks or grows by the difference.
-//! If the payload does not fit into this space, the chunks would have to move. The whole file is
-//! then rewritten, if the options allow this.
+//! section is written. A [journal](crate::journal) keeps the overwritten bytes. If the new digest
+//! is longer or shorter than the old one, the space for the payload shrinks or grows by the
+//! difference. If the payload does not fit into this space, the chunks would have to move. The
+//! whole file is then rewritten, if the options allow this.
 
 use std::path::Path;
 use std::sync::Arc;
