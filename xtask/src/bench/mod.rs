@@ -9,8 +9,8 @@ use crate::Outcome;
 use crate::process::{cargo, no_more, program, root, run, take_flag};
 use crate::python;
 
-/// The benchmark of a format: `crates/NAME/benches/side_by_side.py`. Its arguments are the path of a
-/// folder and the paths of our programs.
+/// The benchmark of a format: `crates/NAME/benches/side_by_side.py`. Its arguments are the path of
+/// a folder and the paths of our programs.
 struct Bench {
     name: &'static str,
     /// Our programs, each as a package and an example. The names of the examples are unique,
