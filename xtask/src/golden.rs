@@ -1,16 +1,16 @@
 //! Comparing the results of reading golden files with the recorded results.
 
 use crate::Outcome;
-use crate::process::{cargo, no_more, root, run, take_option};
+use crate::process::{no_more, root, run_tests, take_option};
 
-/// The test binaries that compare results with recorded ones. Some have a filter for their tests.
-const GOLDEN_TESTS: &[&[&str]] = &[
-    &["golden"],
-    &["tree", "corpus_scalar_cases"],
-    &["language", "corpus"],
-    &["language", "every_address"],
-    &["format", "archives_that_flux_extracts"],
-    &["io", "recorded"],
+/// The test binaries that compare results with recorded ones, and the filters for their tests.
+const GOLDEN_TESTS: &[(&str, &str)] = &[
+    ("golden", ""),
+    ("tree", "corpus_scalar_cases"),
+    ("language", "corpus"),
+    ("language", "every_address"),
+    ("format", "archives_that_flux_extracts"),
+    ("io", "recorded"),
 ];
 
 /// `golden [--corpus DIR]`: runs the golden tests of every format crate, which also run the recorded
@@ -33,13 +33,9 @@ pub(crate) fn golden(arguments: &[String]) -> Outcome {
     if corpus.is_none() && std::env::var_os("SCIBIN_CORPUS").is_none() && !beside {
         eprintln!("no corpus found, so its cases are skipped");
     }
-    for tests in GOLDEN_TESTS {
-        let mut command = cargo(&["test", "--workspace", "--all-features", "--test"]);
-        command.args(*tests).args(["--", "--nocapture"]);
-        if let Some(corpus) = &corpus {
-            command.env("SCIBIN_CORPUS", corpus);
-        }
-        run(&mut command)?;
+    let variable = corpus.as_deref().map(|corpus| ("SCIBIN_CORPUS", corpus));
+    for (binary, filter) in GOLDEN_TESTS {
+        run_tests(binary, filter, variable)?;
     }
     Ok(())
 }

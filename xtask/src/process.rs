@@ -42,6 +42,22 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
     ended(command, status)
 }
 
+/// Runs the tests of a test binary whose names contain `filter`, with an environment variable if one
+/// is given. Fails if there are no such tests, because a test may have been renamed.
+pub(crate) fn run_tests(binary: &str, filter: &str, variable: Option<(&str, &Path)>) -> Outcome {
+    let command = |options: &[&str]| {
+        let mut command =
+            cargo(&["test", "--workspace", "--all-features", "--test", binary, filter, "--"]);
+        command.args(options).envs(variable);
+        command
+    };
+    let tests = output(&mut command(&["--list", "--format", "terse"]));
+    if tests.is_some_and(|tests| !tests.contains(": test")) {
+        return Err(format!("no name of a test in {binary} contains {filter:?}"));
+    }
+    run(&mut command(&["--nocapture"]))
+}
+
 /// Runs commands in parallel. Fails unless all of them succeed.
 pub(crate) fn run_together(commands: &mut [Command]) -> Outcome {
     let running: Vec<_> = commands

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Outcome;
-use crate::process::{build_programs, cargo, no_more, output, program, root, run, skip};
+use crate::process::{build_programs, cargo, no_more, output, program, root, run, run_tests, skip};
 
 /// The packages to install, in the versions with which the golden files and the published figures
 /// were generated.
@@ -202,11 +202,8 @@ pub(crate) fn interop(arguments: &[String]) -> Outcome {
         for step in format.interop {
             match step {
                 Step::Script(script) => run(program(&python).arg(script).arg(&directory))?,
-                Step::Test(binary, tests) => {
-                    let test = ["test", "--workspace", "--all-features", "--test", binary];
-                    run(cargo(&test)
-                        .args([tests, "--", "--nocapture"])
-                        .env("SCIBIN_INTEROP", &directory))?;
+                Step::Test(binary, filter) => {
+                    run_tests(binary, filter, Some(("SCIBIN_INTEROP", &directory)))?;
                 }
                 Step::Program(script) => {
                     let scibin = build_programs()?.join("scibin");
