@@ -63,9 +63,10 @@ pub enum ErrorKind {
     },
     /// Nothing exists at a path.
     NotFound {
-        /// The path at which nothing exists.
+        /// The path at which nothing exists, or the number of a file that is not in a family.
         path: String,
-        /// The path of the last existing item on the way to `path`.
+        /// The path of the last existing item on the way to `path`, or else `the layout` or
+        /// `the family`.
         parent: String,
         /// A description of what is missing from `parent`.
         missing: String,
@@ -79,11 +80,12 @@ pub enum ErrorKind {
         /// A description of the error.
         message: String,
     },
-    /// Data is not a strided array, that is, an array of evenly spaced elements of one type.
+    /// Data cannot be accessed as requested, usually because it is not a strided array: an array of
+    /// evenly spaced elements of one type.
     NotStrided {
         /// The path of the data.
         path: String,
-        /// The reason why the data is not a strided array.
+        /// The reason why the data cannot be accessed.
         reason: &'static str,
     },
     /// A file was opened without a layout, and no layout is appended to it.
@@ -91,9 +93,9 @@ pub enum ErrorKind {
         /// Whether the file is a native file.
         is_native: bool,
     },
-    /// A path does not lead to stored data.
+    /// A path does not lead to data of the requested kind.
     NotData {
-        /// The path that does not lead to stored data.
+        /// The path that leads to something else.
         path: String,
         /// A description of what the path leads to.
         what: &'static str,
@@ -109,16 +111,16 @@ pub enum ErrorKind {
         /// The length of the file in bytes.
         len: u64,
     },
-    /// Data does not match the layout used to read or write it.
+    /// Data does not match its layout, or cannot be written or replaced at this path.
     Mismatch {
         /// The path of the data or of the file.
         path: String,
-        /// A message that says what was found and what was expected.
+        /// A description of the error.
         message: String,
     },
     /// Data is missing in a file that is being written.
     Missing {
-        /// The paths of the missing items.
+        /// The paths of the missing data.
         paths: Vec<String>,
     },
     /// A file cannot be patched or extended as requested.
@@ -131,7 +133,7 @@ pub enum ErrorKind {
     Import {
         /// The name of the format.
         format: &'static str,
-        /// A message that says what was found and what was expected.
+        /// A description of the error.
         message: String,
     },
     /// A part of a file in another format cannot be described by a layout.
@@ -156,7 +158,7 @@ pub enum ErrorKind {
     Reference {
         /// The path of the array that contains the reference.
         path: String,
-        /// The index of the element in the flattened array.
+        /// The index of the element in the flattened array, or 0 if the filter is not registered.
         index: usize,
         /// A description of the error.
         message: String,

@@ -21,9 +21,9 @@ binio::limits! {
         max_dims: u32 = 255;
         /// Maximum number of free names in a struct type. Default: 255.
         max_free_names: u32 = 255;
-        /// Maximum number of bindings in a layout. Each use of a type binds each of its free names.
-        /// Bindings that equal those of the previous use of the type are shared, and count only
-        /// once. Default: 16 million.
+        /// Maximum number of bindings in a layout. Each use of a type binds each of its free names. Bindings
+        /// that equal those of the previous use of the type are shared, and count only once. Default: 16.8
+        /// million.
         max_bindings: u32 = 1 << 24;
         /// Maximum number of struct fields that are visited or listed when addresses are computed. Default: 268
         /// million. Computing an address table visits at most 4.2 million fields, plus 16 fields per byte of the

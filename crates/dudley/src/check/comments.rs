@@ -99,8 +99,8 @@ impl Checker<'_> {
         });
     }
 
-    /// Returns the attributes in a comment. Reports the first invalid attribute, and ignores the
-    /// rest of the comment after it.
+    /// Returns the attributes in a comment. Reports the first invalid attribute, and ignores it and
+    /// the rest of the comment.
     fn attributes(&mut self, comment: &Comment, text: &str) -> Vec<Attribute> {
         let (attributes, error) = attributes::parse(&text[2..]);
         if let Some(offset) = error {

@@ -91,7 +91,7 @@ struct Checker<'a> {
 #[derive(Clone, Copy)]
 struct OpenDict {
     id: ItemId,
-    /// The dict that `/` returns to: the root or, inside a list element, the dict that is the
+    /// The dict that `/` returns to: the root or, inside a list element, the outermost dict of the
     /// element.
     top: ItemId,
     /// The nesting depth of the items in the open dict: the number of dicts and lists that enclose

@@ -27,10 +27,10 @@ pub(super) struct Structs {
     pub(super) open: Vec<OpenStruct>,
     pub(super) fields: Vec<Field>,
     pub(super) free: Vec<(NameId, Span)>,
-    /// For each name number, the last closed struct that has a member with the name.
+    /// For each name, by its index, the last closed struct that has a member with the name.
     member_of: Vec<TypeId>,
-    /// For each name number, the last struct in which the name is free, and its index among the
-    /// free names of that struct.
+    /// For each name, by its index, the last struct in which the name is free, and the position of
+    /// the name among the free names of that struct.
     pub(super) free_in: Vec<(TypeId, u32)>,
 }
 

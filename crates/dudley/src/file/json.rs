@@ -37,7 +37,7 @@ impl File {
     ///
     /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Also fails
     /// with [`Read`](ErrorKind::Read) if writing to `out` fails, if the elements cannot be read, or
-    /// if an array has more than 65,536 empty instances.
+    /// if an array of instances that differ in size has more than 65,536 empty ones.
     pub fn write_json(&self, path: &str, out: &mut dyn Write) -> Result<(), Error> {
         let (row, inside) = self.find(path)?;
         self.write_inside(row, &inside, path, out)

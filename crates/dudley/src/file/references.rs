@@ -74,7 +74,7 @@ impl File {
     }
 
     /// Follows the references at a path, and the references in their targets, recursively. Returns
-    /// the id of each target once, in the order of discovery.
+    /// the id of each target once, in order of discovery.
     ///
     /// ```
     /// use dudley::{File, Layout};

@@ -22,7 +22,7 @@ use crate::place::{
 use crate::signature::Signature;
 
 /// A view of an array in a file. Neither creating nor [slicing](array::Array::slice) a view reads
-/// elements.
+/// elements, except that a compressed array is decoded into memory when its view is created.
 ///
 /// ```
 /// use dudley::array::Slice;
@@ -259,7 +259,8 @@ impl File {
     /// of a list (`/list[2]`), an instance of a struct (`/item[2]`), or a member in one instance
     /// (`/item[2].member`) or in all of them (`/item.member`). JSON Pointers are accepted too.
     ///
-    /// A struct becomes an array of records. The last dimension of text is the length of the strings.
+    /// A struct becomes an array of records. For text, the last declared dimension is the length of
+    /// the strings, and is not part of the shape.
     ///
     /// ```
     /// use dudley::{ErrorKind, File, Layout};

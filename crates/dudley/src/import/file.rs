@@ -32,11 +32,11 @@ use crate::error::Error;
 ///
 /// # Errors
 ///
-/// Fails with [`Import`](crate::ErrorKind::Import) if the file is damaged or has another format, and with
-/// [`NoLayoutFor`](crate::ErrorKind::NoLayoutFor) for an HDF5 file if this build lacks the feature `hdf5`.
-/// Fails with [`Read`](crate::ErrorKind::Read) if the file cannot be read, or if the header of a `.npy` file
-/// is not valid. Fails with [`Layout`](crate::ErrorKind::Layout) if a dimension or size in the file is too
-/// large for a layout.
+/// Fails with [`Import`](crate::ErrorKind::Import) if the file is damaged or has another format, or if the
+/// content of an HDF5 file cannot be read, and with [`NoLayoutFor`](crate::ErrorKind::NoLayoutFor) for an
+/// HDF5 file if this build lacks the feature `hdf5`. Fails with [`Read`](crate::ErrorKind::Read) if the file
+/// cannot be read, or if the header of a `.npy` file is not valid. Fails with
+/// [`Layout`](crate::ErrorKind::Layout) if a dimension or size in the file is too large for a layout.
 pub fn from_file(name: &str, file: impl ReadAt + 'static) -> Result<Imported, Error> {
     let mut head = [0; 8];
     let len = usize::try_from(file.len()).unwrap_or(usize::MAX).min(head.len());

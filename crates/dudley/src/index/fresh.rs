@@ -17,7 +17,7 @@ use super::CompiledLayout;
 use super::format::Stamp;
 use crate::error::Error;
 
-/// The clock resolution of FAT, which has the coarsest clock of all file systems.
+/// The clock resolution of FAT, which has the coarsest clock of all common file systems.
 const RESOLUTION: Duration = Duration::from_secs(2);
 
 /// The number of bytes read at a time.

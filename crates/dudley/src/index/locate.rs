@@ -252,7 +252,8 @@ impl<'s> Search<'s> {
     }
 
     /// Returns `true` if each parameter in the shape of a row is fixed, or has a row before the
-    /// first open row. The first open row is the first row whose address or size depends on values.
+    /// first open row. The first open row is the first row whose address or size depends on stored
+    /// parameters or on the stream.
     fn has_near_params(&mut self, row: &RowRecord, dims: &mut Dims) -> Result<bool, Error> {
         for dim in self.dims(row, dims)? {
             if let Some(DimRecord::Named(param, _)) = dim {
@@ -303,7 +304,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Returns the address of a row that follows `cursor`.
+    /// Returns the address of a row. `cursor` is the end of the row before it.
     fn start(
         &mut self,
         row: &RowRecord,

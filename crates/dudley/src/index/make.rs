@@ -273,7 +273,7 @@ fn paths(layout: &Layout, subjects: &[Subject]) -> (Vec<[u8; 16]>, String) {
     (records, texts)
 }
 
-/// Returns the approximate length of the path of each item in bytes. Quotes and escapes are not counted.
+/// Returns the approximate length in bytes of the path of each item. Quotes and escapes are not counted.
 fn path_lens(layout: &Layout) -> Vec<usize> {
     let mut lens = vec![0_usize];
     for id in layout.items() {

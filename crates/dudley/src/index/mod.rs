@@ -31,9 +31,9 @@ use crate::source::Source;
 use format::{HEADER_LEN, Header, PAGE_LEN, SUM_LEN, Stamp, check_sum};
 use locate::invalid;
 
-/// A compiled layout (`.dudx`). It contains addresses sorted by path, and the layout text from
-/// which the addresses were computed. Finding an array among 100,000 takes microseconds and does
-/// not require parsing the text.
+/// A compiled layout (`.dudx`). It contains an index of paths and addresses, and the layout text
+/// from which the index was made. Finding an array among 100,000 takes microseconds if its address
+/// is in the index, and does not require parsing the text.
 ///
 /// ```
 /// use dudley::index::CompiledLayout;
@@ -267,16 +267,16 @@ impl CompiledLayout {
     ///
     /// Fails with [`NeedsStream`](ErrorKind::NeedsStream) if the location depends on the stream, but no
     /// stream is given. Fails with [`Compiled`](ErrorKind::Compiled) if a part of the compiled layout does
-    /// not match its checksum or is not valid, and with [`Read`](ErrorKind::Read) if the stream or the
-    /// compiled layout cannot be read. If the signature of the stream is damaged, fails like
+    /// not match its checksum or is not valid, and with [`Read`](ErrorKind::Read) if the compiled layout
+    /// cannot be read. If the signature of the stream is damaged or cannot be read, fails like
     /// [`Signature::of`](crate::Signature::of).
     ///
     /// Fails with [`NotCompiled`](ErrorKind::NotCompiled) if nothing exists at the path, if the path is not
     /// spelt as in [`Layout::path`](crate::Layout::path) (the leading `/` is optional), or if only the text of
     /// the layout describes the item. The text is needed for structs, members, instances, compressed arrays
     /// and very long paths, and for items after a struct whose size is not constant, up to the next explicit
-    /// address. Also fails with `NotCompiled` if the address cannot be computed. Looking up the item in the
-    /// text then fails with the reason.
+    /// address. Also fails with `NotCompiled` if the address cannot be computed, for example because a
+    /// parameter cannot be read. Looking up the item in the text then fails with the reason.
     pub fn locate(&self, path: &str, stream: Option<&dyn ReadAt>) -> Result<Location, Error> {
         self.locate_in(path, stream, None)
     }
@@ -316,8 +316,9 @@ impl CompiledLayout {
     /// # Errors
     ///
     /// Fails with [`Compiled`](ErrorKind::Compiled) if a part of the compiled layout does not match its checksum
-    /// or is not valid, and with [`Read`](ErrorKind::Read) if the stream or the compiled layout cannot be read.
-    /// If the signature of the stream is damaged, fails like [`Signature::of`](crate::Signature::of).
+    /// or is not valid, and with [`Read`](ErrorKind::Read) if the compiled layout cannot be read. If the
+    /// signature of the stream is damaged or cannot be read, fails like
+    /// [`Signature::of`](crate::Signature::of).
     pub fn for_each(
         &self,
         stream: Option<&dyn ReadAt>,

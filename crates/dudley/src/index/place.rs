@@ -6,8 +6,8 @@ use crate::layout::Placement;
 use crate::place::scope::{Len, len_of};
 use crate::place::sizes::{Numbers, place};
 
-/// Returns the address of a row that follows `cursor`. If the layout does not state a placement,
-/// `placement` is the alignment of the type.
+/// Returns the address of a row. `cursor` is the end of the row before it. If the layout does not
+/// state a placement, `placement` is the alignment of the type.
 pub(super) fn address(
     placement: Placement,
     cursor: Option<u64>,

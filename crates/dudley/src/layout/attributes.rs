@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_are_separated_by_commas_or_white_space() {
+    fn attributes_are_separated_by_commas_or_whitespace() {
         let found = whole(" a=1 b = 1.5,c=\"x\" d=[1,2.5] 'e-f'=[\"u\",'v'] , g ");
         let expected = [
             ("a", Value::Integer(1)),

@@ -159,8 +159,8 @@ pub enum Dim {
     Named(Binding, i32),
 }
 
-/// The parameter or free name that provides the value of a name in a shape, or of a free name where a type is
-/// used.
+/// The parameter or free name that a name in a shape refers to. Each use of a type also binds the free names
+/// of the type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Binding {
     /// A parameter. A data item uses parameters of dicts, and a member uses parameters of the enclosing
@@ -226,8 +226,8 @@ impl ParamValue {
 ///
 /// A struct type is closed: the shapes of its members use only its own parameters and free names. The size of
 /// an instance therefore depends only on the values of the free names and of the parameters stored in the
-/// instance. A type can use only types that are already complete, so the nesting of types ends after at most
-/// [`Limits::max_depth`](crate::Limits::max_depth) levels.
+/// instance. A type can use only types that are already complete, so types are nested at most
+/// [`Limits::max_depth`](crate::Limits::max_depth) levels deep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructType {
     pub(crate) name: NameId,

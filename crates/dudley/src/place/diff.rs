@@ -35,7 +35,7 @@ const STEPS: u32 = 1 << 18;
 /// does not apply to the first three sets.
 const ENOUGH_ROWS: usize = 1 << 18;
 
-/// The kind of a change to an array or stored parameter.
+/// The kind of a change to an array, stored parameter or member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeKind {

@@ -112,8 +112,8 @@ impl Rules {
         /// ```
         origin: Origin;
         /// Sets whether the size of a struct is rounded up to its alignment, as in C and numpy.
-        /// Otherwise, a struct ends with its last member, and the next instance in an array follows
-        /// directly, even if it is not aligned. Default: `true`.
+        /// Otherwise, a struct ends where the data of its fields ends, and the next instance in an
+        /// array follows directly, even if it is not aligned. Default: `true`.
         ///
         /// ```
         /// use dudley::{Layout, Resolver, Rules};

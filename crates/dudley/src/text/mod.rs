@@ -16,8 +16,8 @@
 //! place    At | Align
 //! ```
 //!
-//! A `Broken` node replaces the rest of a construct that has an error. All other constructs are
-//! complete.
+//! A `Broken` node replaces the rest of an item, member or element that has an error. A summary
+//! that cannot be parsed up to its `}` is omitted. All other constructs are complete.
 
 mod expect;
 mod foreign;

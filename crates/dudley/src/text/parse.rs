@@ -57,7 +57,7 @@ struct Peeked {
     end: usize,
 }
 
-/// A parser, which is always between two tokens.
+/// A parser. Its position in the text is always between two tokens.
 pub(super) struct Parser<'a> {
     pub(super) text: &'a str,
     lexer: Lexer<'a>,

@@ -43,8 +43,8 @@ pub enum NodeKind {
     SummaryOpen,
     /// `}` of the summary.
     SummaryClose,
-    /// `/` in place of an item. Returns to the root or, inside a list element, to the dict that is
-    /// the element.
+    /// `/` in place of an item. Returns to the root or, inside a list element, to the outermost
+    /// dict of the element.
     Top,
     /// `..`
     Up,

@@ -110,11 +110,12 @@ impl Extension {
     ///
     /// Fails with [`NotNative`](ErrorKind::NotNative) if the file has no signature, and with
     /// [`NoLayout`](ErrorKind::NoLayout) if no layout is appended to it. Fails with
-    /// [`Extend`](ErrorKind::Extend) if the text changes existing items, or if the new data would overwrite
-    /// existing data. Fails with [`Layout`](ErrorKind::Layout) if the extended layout has errors, or if one
-    /// of its addresses cannot be found, with [`Mismatch`](ErrorKind::Mismatch) if the type of a new
-    /// parameter cannot represent its value, and with [`Read`](ErrorKind::Read) if the file cannot be read.
-    /// If the signature is damaged, fails like [`Signature::of`].
+    /// [`Extend`](ErrorKind::Extend) if the text changes existing items, if the new data would overwrite
+    /// existing data, or if an in-place extension needs an explicit `@` address that the text does not
+    /// state. Fails with [`Layout`](ErrorKind::Layout) if the extended layout has errors, or if one of its
+    /// addresses cannot be found, with [`Mismatch`](ErrorKind::Mismatch) if the type of a new parameter
+    /// cannot represent its value, and with [`Read`](ErrorKind::Read) if the file cannot be read. If the
+    /// signature is damaged, fails like [`Signature::of`].
     pub fn new(
         file: &(impl ReadAt + ?Sized),
         more: &str,

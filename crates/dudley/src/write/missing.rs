@@ -1,4 +1,4 @@
-//! Tracking which data has been put and which is missing.
+//! Recording which data has been passed to `put` methods, and finding the data that is missing.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -37,7 +37,7 @@ impl Put {
     }
 }
 
-/// Returns the paths of data that has not been put.
+/// Returns the paths of data that has not been passed to a `put` method.
 pub(super) fn missing(writer: &Writer<'_>, put: &[Put]) -> Result<Vec<String>, Error> {
     let layout = &*writer.layout;
     let mut inner = Inner::new(layout, &writer.inputs, writer.table.numbers());

@@ -1,8 +1,11 @@
 //! Putting elements, strings and arrays at a path.
 //!
-//! Elements that already have the type in the file are written directly from the memory of the
-//! caller. If only the byte order differs, the elements are copied and swapped in small pieces.
-//! Otherwise, all elements are converted first.
+//! There is a fast path for elements that fill a whole array of a primitive type, if the file can be
+//! written at any offset. Elements that already have the type in the file are then written directly
+//! from the memory of the caller. If only the byte order differs, the elements are copied and
+//! swapped in small pieces.
+//!
+//! In all other cases, elements of a different type are first converted to the type in the file.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -147,7 +150,8 @@ impl Writer<'_> {
     ///
     /// # Errors
     ///
-    /// Same as [`put`](Self::put). Also fails if the array cannot be read.
+    /// Same as [`put`](Self::put). Also fails with [`Mismatch`](ErrorKind::Mismatch) if the shape
+    /// is wrong, and with a read error if `array` cannot be read.
     pub fn put_array<D: Data>(&mut self, path: &str, array: &array::Array<D>) -> Result<(), Error>
     where
         Error: From<D::Error>,

@@ -77,7 +77,7 @@ pub struct Writer<'w> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriteReport {
-    /// Paths of data that was not put, and of stored parameters without a value. All of these were filled with
+    /// Paths of data that was not put, and of dict parameters without a value. All of these were filled with
     /// zeros.
     pub missing: Vec<String>,
     /// Address of the appended layout, in bytes from the start of the file, or `None` if no layout
@@ -128,7 +128,8 @@ impl<'w> Writer<'w> {
         &self.table
     }
 
-    /// Compresses an array. Returns the count followed by the compressed bytes.
+    /// Compresses an array. Returns the 8-byte count followed by the compressed bytes, or nothing
+    /// for an empty array.
     pub(super) fn encode(
         &self,
         row: Row,
@@ -251,8 +252,8 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    /// Marks the first `rows` rows as already in the file. `end` is the address at which the last
-    /// of these rows ends.
+    /// Marks the first `rows` rows as already in the file. They belong to the first `declarations`
+    /// declarations, and the last of them ends at the address `end`.
     pub(super) fn keep(&mut self, rows: usize, declarations: usize, end: Option<u64>) {
         self.kept = (rows, declarations, end);
         self.put[..rows].iter_mut().for_each(|put| put.add(Vec::new()));
@@ -404,7 +405,8 @@ impl<'w> Writer<'w> {
     /// [`strict`](crate::WriteOptions::strict) is set, with [`Filter`](ErrorKind::Filter) if zeros in place
     /// of missing data cannot be compressed, and with [`Read`](ErrorKind::Read) if the file cannot be
     /// written. Also fails if an address is still unknown, usually because a parameter stored in a struct has
-    /// no value. In all cases, a file created by [`create`](crate::WriteOptions::create) does not appear.
+    /// no value, and with [`Mismatch`](ErrorKind::Mismatch) if items overlap in a file that is written in one
+    /// pass. In all cases, a file created by [`create`](crate::WriteOptions::create) does not appear.
     pub fn finish(mut self) -> Result<WriteReport, Error> {
         let missing = self.complete()?;
         let end = self.data_end();
@@ -458,7 +460,8 @@ impl<'w> Writer<'w> {
 /// paths of missing data.
 pub(super) type NewRows = (Vec<(u64, Bytes)>, Range<u64>, Vec<String>);
 
-/// Returns the text of a layout as it is appended to a file, with a newline at the end.
+/// Returns the text of a layout as it is appended to a file. The text ends with a line break,
+/// unless it is empty.
 pub(super) fn layout_text(layout: &Layout) -> String {
     let mut text = layout.source().text().to_owned();
     if !text.is_empty() && !text.ends_with(['\n', '\r']) {

@@ -132,7 +132,7 @@ impl Template {
     /// # Errors
     ///
     /// Same as [`File::locate`]. Also fails with [`ValueUnknown`](crate::diagnostic::Code::ValueUnknown) if a
-    /// value is missing.
+    /// value that the location depends on is missing.
     pub fn locate(&self, values: &Values, path: &str) -> Result<Location, Error> {
         let value =
             |(id, path): &(ParamId, String)| values.of_param(path, self.layout.param_name(*id));
