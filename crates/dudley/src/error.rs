@@ -65,8 +65,8 @@ pub enum ErrorKind {
     NotFound {
         /// The path at which nothing exists, or the number of a file that is not in a family.
         path: String,
-        /// The path of the last existing item on the way to `path`, or else `the layout` or
-        /// `the family`.
+        /// The path of the last existing item on the way to `path`, or `the layout` or `the family`
+        /// if no item was examined.
         parent: String,
         /// A description of what is missing from `parent`.
         missing: String,
@@ -95,7 +95,7 @@ pub enum ErrorKind {
     },
     /// A path does not lead to data of the requested kind.
     NotData {
-        /// The path that leads to something else.
+        /// The path that does not lead to the requested kind of data.
         path: String,
         /// A description of what the path leads to.
         what: &'static str,
@@ -111,7 +111,7 @@ pub enum ErrorKind {
         /// The length of the file in bytes.
         len: u64,
     },
-    /// Data does not match its layout, or cannot be written or replaced at this path.
+    /// Data does not match its layout, or cannot be written or replaced.
     Mismatch {
         /// The path of the data or of the file.
         path: String,

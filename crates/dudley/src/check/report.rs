@@ -38,7 +38,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Returns `true` if another warning or note with this code would be reported.
+    /// Returns `true` if another warning or note with this code may still be reported.
     pub(super) fn wants(&self, code: Code) -> bool {
         let severity = self.options.severity(code);
         let is_error = severity == Some(Severity::Error);

@@ -30,7 +30,7 @@ pub(super) enum Factor {
     Term(u32),
 }
 
-/// A constant plus products. Each product consists of sorted factors and a number.
+/// A constant plus products. Each product consists of sorted factors and a numeric coefficient.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Sum {
     pub(super) constant: u64,

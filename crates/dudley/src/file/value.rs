@@ -22,7 +22,8 @@ use crate::place::{
 use crate::signature::Signature;
 
 /// A view of an array in a file. Neither creating nor [slicing](array::Array::slice) a view reads
-/// elements, except that a compressed array is decoded into memory when its view is created.
+/// elements. The exception is a compressed array, which is decoded into memory when its view is
+/// created.
 ///
 /// ```
 /// use dudley::array::Slice;
@@ -228,7 +229,8 @@ impl File {
         &self.source
     }
 
-    /// Returns the addresses of all items and parameters, up to the first address that cannot be found.
+    /// Returns the addresses of all stored items and parameters, up to the first address that cannot be
+    /// found.
     pub fn table(&self) -> &AddressTable {
         &self.resolved().table
     }

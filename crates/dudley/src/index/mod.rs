@@ -32,8 +32,8 @@ use format::{HEADER_LEN, Header, PAGE_LEN, SUM_LEN, Stamp, check_sum};
 use locate::invalid;
 
 /// A compiled layout (`.dudx`). It contains an index of paths and addresses, and the layout text
-/// from which the index was made. Finding an array among 100,000 takes microseconds if its address
-/// is in the index, and does not require parsing the text.
+/// from which the index was made. Finding an array among 100,000 does not require parsing the text,
+/// and takes microseconds if the index contains the address.
 ///
 /// ```
 /// use dudley::index::CompiledLayout;

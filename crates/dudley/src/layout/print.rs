@@ -117,8 +117,8 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints the steps from the current dict to another dict. They begin with `/`, or with `..` for
-    /// each level up to the common ancestor, so the names of dicts that contain both, which may be
-    /// long, are not repeated.
+    /// each level up to the common ancestor. This avoids repeating the names of dicts that contain
+    /// both dicts, because names may be long.
     fn go_to(&mut self, dict: ItemId) {
         if dict == self.dict {
             return;

@@ -21,9 +21,9 @@ use crate::text::quote;
 /// All objects except the root and list elements have a `name`. All objects have `docs` and
 /// `attributes` if they are not empty. Declarations in the summary block have `"summary": true`. A
 /// dimension is a number, or a string such as `N+`. The name in the string is quoted if needed. If
-/// a suffix has more than 31 signs, the sign is followed by the number of signs, as in `N+..40`.
-/// The root also has the `order` of the layout, or null, and the comments of the summary block
-/// under `summary`.
+/// a suffix has more than 31 signs, the sign is followed by `..` and the number of signs, as in
+/// `N+..40`. The root also has the `order` of the layout, or null, and the comments of the summary
+/// block under `summary`.
 ///
 /// ```
 /// let layout = dudley::Layout::parse("N : i8  g/ x = f8[N+, 3]  ## (cm)")?;

@@ -16,8 +16,8 @@ use crate::layout::{
 };
 use crate::text::quote;
 
-/// The values from which sizes are computed as numbers: the values in a stream, or values that the
-/// caller supplied.
+/// The source of the values from which sizes are computed: a stream, or values that the caller
+/// supplied.
 pub(crate) struct Stream<'r> {
     sizes: Numbers,
     source: Option<&'r dyn ReadAt>,

@@ -135,8 +135,9 @@ impl Entry<'_> {
 
 impl MemberRow<'_> {
     /// Returns the element type and the strides of this member in all instances, as in
-    /// [`Entry::strided`]. Fails if the member is a struct. [`Resolver::walk`](super::Resolver::walk)
-    /// also visits the members of that struct, and the record type of the item contains the struct.
+    /// [`Entry::strided`]. Fails if the member is a struct. In that case, use the members of this
+    /// struct, which [`Resolver::walk`](super::Resolver::walk) also visits, or the record type of the
+    /// item, which contains the struct.
     ///
     /// ```
     /// use std::ops::ControlFlow;

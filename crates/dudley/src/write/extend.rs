@@ -171,7 +171,8 @@ impl Extension {
         self.writer.put(path, elements)
     }
 
-    /// Puts numbers at a path without copying them, like [`Writer::put_vec`].
+    /// Puts numbers at a path, like [`Writer::put_vec`]. If the numbers fill a whole array and need
+    /// no conversion, the vector is kept without being copied.
     ///
     /// # Errors
     ///

@@ -85,8 +85,8 @@ impl Writer<'_> {
         self.put_elements::<T>(path, elements.len(), Packed::Borrowed(array::as_bytes(elements)))
     }
 
-    /// Puts numbers at a path, like [`put`](Self::put). If the numbers cannot be written yet, the
-    /// vector is kept without being copied.
+    /// Puts numbers at a path, like [`put`](Self::put). If the numbers fill a whole array, need no
+    /// conversion and cannot be written yet, the vector is kept without being copied.
     ///
     /// # Errors
     ///

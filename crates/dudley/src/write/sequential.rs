@@ -29,7 +29,8 @@ impl<'w> Sequential<'w> {
         self.turns.is_some()
     }
 
-    /// Writes the signature and determines the order of the rows. All addresses must be known.
+    /// Writes the signature and determines the order of the rows. All addresses and sizes must be
+    /// known.
     pub(super) fn begin(
         &mut self,
         header: Option<&[u8; 16]>,

@@ -77,8 +77,8 @@ pub struct Writer<'w> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriteReport {
-    /// Paths of data that was not put, and of dict parameters without a value. All of these were filled with
-    /// zeros.
+    /// Paths of data that was not passed to a `put` method, and of dict parameters without a value. All of
+    /// these were filled with zeros.
     pub missing: Vec<String>,
     /// Address of the appended layout, in bytes from the start of the file, or `None` if no layout
     /// was appended.
@@ -221,8 +221,8 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    /// Starts the file: writes the signature if the target is a stream and all addresses are known,
-    /// and writes the values of dict parameters.
+    /// Starts the file: writes the signature if the target is a stream and all addresses and sizes
+    /// are known, and writes the values of dict parameters.
     pub(super) fn begin(&mut self) -> Result<(), Error> {
         if let Some(target) = self.target.at() {
             target.set_len(0)?;

@@ -53,8 +53,8 @@ const MAX_DIMS: usize = 255;
 const MAX_HEADER: usize = 1 << 20;
 
 /// Creates a layout for an HDF5 file, with a dict for each group, and an item for each data set whose
-/// elements are stored contiguously or in unfiltered chunks. All other data sets, and any second name of a
-/// group, are only reported in [`Imported::errors`].
+/// elements have a fixed length and are stored contiguously or in unfiltered chunks. All other data sets,
+/// and any second name of a group, are only reported in [`Imported::errors`].
 ///
 /// # Errors
 ///
