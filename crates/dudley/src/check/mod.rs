@@ -1,7 +1,8 @@
 //! Checking a syntax tree and building the layout that it declares.
 //!
-//! Checking is a single walk in source order, so a name cannot be used before it is declared. If a
-//! declaration has an error, its name is remembered, so that using the name does not cause another error.
+//! Checking walks the nodes once in source order (those of the summary block twice), so a name cannot be
+//! used before it is declared. If a declaration has an error, its name is remembered, so that using the
+//! name does not cause another error.
 
 mod alike;
 mod bind;

@@ -280,16 +280,17 @@ impl File {
     ///
     /// Fails with [`Path`](ErrorKind::Path) if the path is malformed, with [`NotFound`](ErrorKind::NotFound) if
     /// there is nothing at the path, and with [`NotData`](ErrorKind::NotData) if it leads to a dict, a list or
-    /// a fixed parameter. Fails with [`NotStrided`](ErrorKind::NotStrided) if the instances of a struct differ
-    /// in size (use [`instances`](Self::instances) instead), with [`PastEnd`](ErrorKind::PastEnd) if the file
-    /// ends before the array does, and with [`Filter`](ErrorKind::Filter) if the array is compressed and cannot
-    /// be decoded.
+    /// a fixed parameter. Fails with [`NotStrided`](ErrorKind::NotStrided) if the path contains the index of an
+    /// instance that does not exist, or if the instances of a struct differ in size (use
+    /// [`instances`](Self::instances) instead). Fails with [`PastEnd`](ErrorKind::PastEnd) if the file ends
+    /// before the array does, and with [`Filter`](ErrorKind::Filter) if the array is compressed and cannot be
+    /// decoded.
     ///
     /// Fails with the error in [`stopped`](Self::stopped) if the address of the item could not be found.
     /// Fails with [`Layout`](ErrorKind::Layout) if the file ends before a parameter that is stored in a
-    /// struct, and with [`Read`](ErrorKind::Read) if the file cannot be read, or if the array has more than
-    /// 64 dimensions. With a compiled layout, also fails with [`Compiled`](ErrorKind::Compiled) if the
-    /// compiled layout is damaged.
+    /// struct, or if a record would have more than 65,536 fields, and with [`Read`](ErrorKind::Read) if the
+    /// file cannot be read, or if the array has more than 64 dimensions. With a compiled layout, also fails
+    /// with [`Compiled`](ErrorKind::Compiled) if the compiled layout is damaged.
     pub fn get(&self, path: &str) -> Result<Array, Error> {
         if let Some(location) = self.locate_compiled(path)? {
             return self.array(location, path);
