@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-/// Implements `Debug` for a type. Shows only the listed fields, because the other fields do not
-/// implement `Debug`.
+/// Implements `Debug` for a type. Shows only the listed fields, because some of the other fields do
+/// not implement `Debug`.
 macro_rules! partial_debug {
     ($($Type:ident: $($field:ident),*;)+) => {$(
         impl std::fmt::Debug for $Type<'_> {

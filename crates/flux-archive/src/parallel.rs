@@ -33,7 +33,7 @@ pub(crate) fn join<A: Send, B: Send>(
 
 /// Calls `each` for every item, in parallel. Each call also receives a value created by `state`;
 /// this value may be reused for later items on the same thread. Returns the results in the order of
-/// the items. After an error, no further items are started.
+/// the items. An error ends the work early, although other threads may still start a few items.
 pub(crate) fn try_map<T: Sync, S, R: Send, E: Send>(
     items: &[T],
     state: impl Fn() -> S + Sync + Send,

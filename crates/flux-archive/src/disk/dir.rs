@@ -1,8 +1,8 @@
 //! Accessing directories by file descriptor. Two functions open a starting directory by its path.
 //! All other functions accept only a single path component, and do not follow links.
 //!
-//! A path is opened component by component, from an open directory. If a directory is replaced in
-//! the meantime, for example with a symbolic link, the call fails.
+//! A path is opened component by component, from an open directory. If a directory has been replaced
+//! with a symbolic link in the meantime, opening it fails.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -93,7 +93,7 @@ impl Found {
         seconds
     }
 
-    /// Returns a value that changes whenever the content of the file changes.
+    /// Returns the identity, size and times of the file, to detect whether its content has changed.
     pub(crate) fn version(&self) -> impl PartialEq + use<> {
         let stat = &self.0;
         let times = (stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec);

@@ -24,11 +24,11 @@ pub struct MoveReport {
 
 /// The result of processing an entry.
 pub(super) enum Outcome {
-    /// The content is not to be moved: copy the entry.
+    /// The content is not to be moved, so the entry must be copied.
     Stays,
     /// The content was moved, and the entry was written.
     Moved,
-    /// The content could not be moved, and nothing was written: copy the entry.
+    /// The content could not be moved, and nothing was written, so the entry must be copied.
     Failed(Error),
 }
 

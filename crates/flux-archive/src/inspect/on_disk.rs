@@ -22,8 +22,8 @@ pub(crate) struct OnDisk {
 }
 
 impl VerifyOptions<'_> {
-    /// Sets the directory whose files are compared with the archive. Links are never followed. Files that are not in
-    /// the archive are ignored.
+    /// Sets the directory whose files are compared with the archive. Links below the directory are never followed.
+    /// Files that are not in the archive are ignored.
     ///
     /// ```
     /// use flux_archive::inspect::{Change, VerifyOptions};

@@ -15,8 +15,8 @@ use crate::model::ArchivePath;
 /// Returns `true` if a pattern matches the whole path. [`selects`] also matches everything below a
 /// matching directory.
 ///
-/// In the worst case, this takes time proportional to the product of the lengths of the pattern and
-/// the path.
+/// If the pattern contains no `[`, the time is at most proportional to the product of the lengths of
+/// the pattern and the path, no matter how many stars there are.
 ///
 /// ```
 /// use flux_archive::inspect::fnmatch;

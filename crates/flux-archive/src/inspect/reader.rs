@@ -109,7 +109,7 @@ impl Entry<'_> {
         Ok(ContentReader { source, len: self.len(), position: 0 })
     }
 
-    /// Writes the content of a regular file to `out`. At most one blob is in memory at a time.
+    /// Writes the content of a regular file to `out`. At most two blobs are in memory at a time.
     ///
     /// ```
     /// use flux_archive::store::MemoryStore;
@@ -125,7 +125,7 @@ impl Entry<'_> {
     ///
     /// # Errors
     ///
-    /// Same as [`reader`](Self::reader) and [`ContentReader::read_at`]. Also fails if `out` cannot be written.
+    /// Same as [`reader`](Self::reader) and [`ContentReader::read_at`]. Also fails if writing to `out` fails.
     pub fn write_to(&self, store: &dyn BlobStore, out: &mut dyn Write) -> Result<()> {
         match self.content() {
             Content::Text(text) => text.write_to(out)?,

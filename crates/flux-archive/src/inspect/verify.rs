@@ -82,7 +82,7 @@ pub struct VerifyReport {
     pub sha1: u64,
     /// If the archive cannot be read, the reasons. Otherwise, the [`Archive::diagnostics`], an
     /// error for each file with a blob whose hash function is not allowed, and an error for each
-    /// blob that is missing or has a wrong length or digest.
+    /// blob that is missing or unreadable, or has a wrong length or digest.
     pub diagnostics: Vec<Diagnostic>,
     /// The number of further diagnostics, which are not listed. See [`Archive::more_diagnostics`].
     pub more_diagnostics: u64,
@@ -148,7 +148,7 @@ impl OpenOptions {
 }
 
 impl Archive<'_> {
-    /// Verifies an archive. At most one blob per thread is in memory at a time.
+    /// Verifies an archive. Blobs are verified in parallel, with at most one blob per thread in memory.
     ///
     /// ```
     /// use flux_archive::store::MemoryStore;

@@ -7,9 +7,9 @@
 //! | `\uXXXX` | a character up to U+FFFF, except surrogates |
 //! | `\uD800` to `\uDBFF`, `\uDC00` to `\uDFFF` | a pair of surrogates encodes a character beyond U+FFFF; a lone surrogate is invalid |
 //!
-//! A string may contain a file of hundreds of megabytes with an escape in every line. Blocks whose
-//! escapes all have two characters are therefore scanned and decoded as a whole, and simple loops
-//! process the rest byte by byte. Without the blocks, extracting text takes four times as long
+//! A string may contain a file of hundreds of megabytes with an escape in every line. Blocks with
+//! simple escapes are therefore scanned and decoded as a whole, and simple loops process the rest
+//! byte by byte. Without the blocks, extracting text takes four times as long
 //! (`cargo xtask bench flux-archive`).
 
 use wide::u8x16;
@@ -137,8 +137,9 @@ pub(crate) struct Measure {
     pub(crate) lone_surrogate: bool,
 }
 
-/// Returns the position of the closing quote of a string if the string is short and has no escapes,
-/// as is true of most strings in an archive. Returns `None` for any other string.
+/// Returns the position of the closing quote of a string that is short and has no escapes,
+/// as most strings in an archive are. Returns `None` for any other string, or if too few bytes
+/// follow the string.
 pub(crate) fn plain_end(bytes: &[u8]) -> Option<usize> {
     for (index, part) in bytes.chunks_exact(16).take(BLOCK / 16).enumerate() {
         let specials = bits(part, is_special);
@@ -257,8 +258,8 @@ pub(crate) fn decode(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     (at, to)
 }
 
-/// Decodes one block after another while at least two blocks of text are left, and `out` has space
-/// for two blocks. Returns the number of bytes read and the number of bytes written. Vector
+/// Decodes one block after another while slightly more than two blocks of text are left, and `out`
+/// has at least as much space. Returns the number of bytes read and the number of bytes written. Vector
 /// instructions find all backslashes of a block. The bytes between escapes are copied in fixed
 /// lengths, and the next copy overwrites any excess.
 fn decode_blocks(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
@@ -391,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_at_every_position_are_decoded_into_a_buffer_of_any_size() {
+    fn escapes_at_every_position_are_decoded_into_small_and_large_buffers() {
         for special in ["\n", "\"", "\\", "\u{1}", "\0", "\u{7f}", "\u{80}é", "😀", " !#[]"] {
             for before in 0..20 {
                 for after in 0..20 {

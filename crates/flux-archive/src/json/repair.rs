@@ -1,4 +1,4 @@
-//! Repairing a common error in hand-written JSON, a comma after the last item.
+//! Repairing a common error in hand-written JSON: a comma after the last item.
 
 use std::borrow::Cow;
 

@@ -138,7 +138,7 @@ impl<'a> Text<'a> {
     ///
     /// # Errors
     ///
-    /// Fails if `out` cannot be written.
+    /// Fails if writing to `out` fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut buffer = vec![0; STEP.min(self.escaped.len() + escape::ROOM)];
         let mut rest = self.escaped.as_bytes();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn values_other_than_valid_strings_are_not_text() {
+    fn values_other_than_strings_are_not_text() {
         for json in ["5", "null", "[\"a\"]", "{}"] {
             assert_eq!(Text::from_json(&raw(json)), Err(TextError::NotAString), "{json}");
         }

@@ -42,8 +42,9 @@ impl BrokerState {
     ///
     /// # Errors
     ///
-    /// Same as [`StateDir::open`] for a directory and [`DumpTar::open`](crate::store) for a file. Also fails with
-    /// [`StoreError::NoFeature`] for a file if this build cannot read dumps.
+    /// Fails with [`KvsError::Store`] if the path does not exist or cannot be accessed. Otherwise, same as
+    /// [`StateDir::open`] for a directory and [`DumpTar::open`](crate::store) for a file. For a file, also fails with
+    /// [`StoreError::NoFeature`] if this build cannot read dumps.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, KvsError> {
         let path = path.as_ref();
         if path.metadata()?.is_dir() {

@@ -10,8 +10,8 @@ use crate::model::BlobRef;
 pub struct Checkpoint {
     /// The name of the blob that contains the root directory.
     pub root: BlobRef,
-    /// The number of times that the root had changed before this checkpoint, or `None` in the old
-    /// format.
+    /// The number of times that the root had changed before this checkpoint, or `None` if the
+    /// checkpoint does not contain this number, as in the old format.
     pub sequence: Option<u64>,
     /// The text of the checkpoint, as stored by Flux.
     pub text: String,
@@ -19,7 +19,7 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// Parses the text of a checkpoint, which is a JSON object or, in old versions of Flux, a
-    /// blobref. Returns `None` for any other text.
+    /// blobref. Returns `None` for any other text, and for an object without a valid `rootref`.
     pub fn parse(text: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Value {

@@ -56,8 +56,8 @@ impl StateDir {
     /// # Errors
     ///
     /// Fails with [`KvsError::NoState`] if there is neither a `content.sqlite` nor a `content.files`, with
-    /// [`KvsError::NoCheckpoint`] if the store has no valid checkpoint, and with [`KvsError::Store`] if the store
-    /// cannot be opened.
+    /// [`KvsError::NoCheckpoint`] if the store has no valid checkpoint, and with [`KvsError::Store`] if the store or
+    /// its checkpoints cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, KvsError> {
         let path = path.as_ref();
         let (database, files) = (path.join("content.sqlite"), path.join("content.files"));
@@ -84,7 +84,7 @@ impl StateDir {
         Err(StoreError::NO_SQLITE.into())
     }
 
-    /// Reads the keys in any store as they were at the first valid checkpoint.
+    /// Uses any store, with its keys as they were at the first valid checkpoint.
     ///
     /// # Errors
     ///
@@ -155,8 +155,7 @@ impl StateDir {
         self.value(&format!("job.{}.jobspec", job.key()))
     }
 
-    /// Returns the IDs of all jobs in ascending order, and the errors from directories that could not be read. Each
-    /// directory is read only once.
+    /// Returns the IDs of all jobs in ascending order, and the errors from directories that could not be read.
     pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
         let (mut jobs, mut failures) = (Vec::new(), Vec::new());
         // The directories yet to be read, each with its key, the number of digit groups that follow
@@ -213,8 +212,8 @@ impl StateDir {
     /// # Errors
     ///
     /// Fails with [`KvsError::NotFound`] if there is no such key, with [`KvsError::Type`] if the key is a directory or
-    /// leads through a value, with [`KvsError::Blob`] if a blob with the value or on the path to the key is missing or
-    /// damaged, or if the value is too large, and with [`KvsError::Invalid`] if the object of the key or an object on
+    /// leads through a value, with [`KvsError::Blob`] if a blob with the value or on the path to the key is missing,
+    /// damaged or unreadable, or if the value is too large, and with [`KvsError::Invalid`] if the object of the key or an object on
     /// the path is malformed, or if links form a cycle.
     pub fn value(&self, key: &str) -> Result<Vec<u8>, KvsError> {
         let invalid = |message: &str| invalid(key, message);
@@ -437,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn intact_jobs_are_found_next_to_lost_jobs_and_each_directory_is_read_once() {
+    fn intact_jobs_are_found_even_if_other_jobs_are_lost() {
         let store = MemoryStore::new();
         let dir = |data: Value| json!({"ver": 1, "type": "dir", "data": data});
         let reference = |name: String| json!({"ver": 1, "type": "dirref", "data": [name]});

@@ -60,8 +60,8 @@ impl<'a> Archive<'a> {
         self.more_diagnostics
     }
 
-    /// Returns the entry with a normalised path, or `None` if no entry has this path. Searches the
-    /// entries one by one.
+    /// Returns the entry with the given path, which must be normalised. Returns `None` if no entry
+    /// has this path. Searches the entries one by one.
     ///
     /// ```
     /// use flux_archive::{Archive, FileType, Profile};

@@ -25,7 +25,7 @@ pub struct ArchivePath(Box<str>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathError {
-    /// The path is empty, or consists only of `/` and `.`.
+    /// The path is empty, or has no components except `.`.
     #[error("the path is empty")]
     Empty,
     /// The path has a `..` component.

@@ -192,8 +192,8 @@ impl OpenOptions {
         report
     }
 
-    /// Interprets one entry after another. Calls `take` with each raw entry, and with the
-    /// interpreted entry if it is valid.
+    /// Interprets one entry after another. Calls `take` once per entry, with the raw entry and, if it
+    /// is valid, the interpreted entry.
     fn each_entry<'a>(
         &self,
         document: &'a [u8],

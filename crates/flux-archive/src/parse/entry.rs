@@ -10,8 +10,8 @@
 //! | regular | `base64` | string | bytes |
 //! | regular | `blobvec` | array | regions |
 //!
-//! The profile `Flux` reports a deviation as a warning if all readers of Flux treat it in the same
-//! way. If the readers disagree or lose content, the deviation is an error.
+//! The profile `Flux` accepts a deviation, usually with a warning, if all readers of Flux treat it in
+//! the same way. If the readers disagree or lose content, the deviation is an error.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry::{Occupied, Vacant};

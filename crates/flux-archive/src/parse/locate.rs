@@ -7,8 +7,9 @@
 //! | `{`, with `attributes` that contain no `mode`, but a `system` with `files` | the files of a jobspec |
 //! | `{`, with any other members | the dict |
 //!
-//! Every value in a dict is an object. So if one of RFC 37's keys has a number or string as its
-//! value, the document starts with an entry. A document is read only until its form is known.
+//! Every value in a dict is an object. So if `mode` is a number or `path` is a string, for example,
+//! the document starts with an entry. To determine the form, no more of the document is read than
+//! necessary.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Cursor, Text, integer};

@@ -25,7 +25,7 @@ pub(super) const PIECE: usize = 64 << 10;
 
 /// The checked part of a string in a source.
 pub(super) struct LongString {
-    /// The number of bytes in the entry before the string.
+    /// The number of bytes from the end of the previous entry to the first character of the string.
     pub(super) head: usize,
     /// The position of the checked part in the source.
     pub(super) range: Range<u64>,

@@ -85,8 +85,9 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not UTF-8 or does not begin with JSON,
-    /// with [`ErrorKind::Pointer`](crate::ErrorKind::Pointer) if it has no value at the [pointer](Self::pointer), and
-    /// with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it exceeds
+    /// or if the archive is only part of the document and the document is not valid JSON. Fails with
+    /// [`ErrorKind::Pointer`](crate::ErrorKind::Pointer) if the document has no value at the [pointer](Self::pointer),
+    /// and with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it exceeds
     /// [`Limits::max_json_bytes`](crate::Limits::max_json_bytes).
     pub fn entries<'a>(&self, document: &'a [u8]) -> Result<RawEntries<'a>> {
         check_limit("bytes of JSON", self.limits.max_json_bytes, document.len() as u64)?;

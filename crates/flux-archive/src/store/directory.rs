@@ -45,7 +45,7 @@ impl DirStore {
     ///
     /// # Errors
     ///
-    /// Fails if the path is not a directory.
+    /// Fails if the path is not a directory, or cannot be accessed.
     pub fn open(root: impl Into<PathBuf>) -> io::Result<Self> {
         let root = root.into();
         if !fs::metadata(&root)?.is_dir() {
@@ -165,7 +165,7 @@ fn is_absence(error: &io::Error) -> bool {
 fn read(file: File, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
     StoreError::check_size(size)?;
     out.clear();
-    // Also limit the length, because the file may grow while it is read.
+    // Also limit the length, because the file may grow while it is being read.
     file.take(super::MAX_BLOB_SIZE + 1).read_to_end(out)?;
     StoreError::check_size(out.len() as u64)
 }

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_a_dump_are_found_by_both_hashes() {
+    fn members_of_a_dump_are_found_by_sha1_and_by_sha256() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dump.tar");
         let blobs = suite::blobs();

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`MemoryStore`] | memory | this crate |
 //! | [`DirStore`] | files named by their blobrefs | this crate; Flux's `content-files` |
-//! | `SqliteStore` (feature `sqlite`) | the table `objects` of `content.sqlite` | Flux's `content-sqlite` |
+//! | `SqliteStore` (feature `sqlite`) | the table `objects` of `content.sqlite` | this crate; Flux's `content-sqlite` |
 //! | `DumpTar` (feature `dump-tar`) | members of a tar file | `flux dump` |
 //! | `RegionStore` (on Unix) | parts of ordinary files | no program: the store is read-only |
 //! | [`Layered`] | other stores, searched in turn | - |

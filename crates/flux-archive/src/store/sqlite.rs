@@ -47,8 +47,8 @@ const SCHEMA: &str = "
 /// The names of the tables that Flux creates.
 const TABLES: [&str; 3] = ["objects", "checkpt", "checkpt_v2"];
 
-/// The maximum number of steps of the database engine per row, in thousands. Looking up a blob
-/// takes less than a thousand steps.
+/// The maximum number of database engine steps per row, in thousands. Looking up a blob takes less
+/// than a thousand steps.
 const MAX_STEPS: u32 = 10_000;
 
 /// The maximum number of checkpoints to read. Flux keeps only five.
@@ -83,7 +83,7 @@ const LZ4_RATIO: u64 = 255;
 #[derive(Debug)]
 pub struct SqliteStore {
     connection: Mutex<Connection>,
-    /// The number of steps of the database engine since the last row, in thousands.
+    /// Database engine steps since the last row or the start of the query, in thousands.
     steps: Arc<AtomicU32>,
     /// The copy that is read, on systems that cannot remove open files. It is removed on drop.
     _copy: Option<DatabaseCopy>,
@@ -130,7 +130,9 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// Same as [`open`](Self::open). Also fails if the file cannot be created or written.
+    /// Fails with [`StoreError::Damaged`] if the file is not a content store of Flux, or if one of
+    /// its tables is not a plain table or has triggers, and with [`StoreError::Io`] if the file
+    /// cannot be opened, created or written.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         if path.exists() {

@@ -128,8 +128,8 @@ impl<W: Write> Body<'_, '_, W> {
         self.writer.line.push(b'"');
     }
 
-    /// Encodes bytes, but keeps an incomplete character or base64 group at the end for the next
-    /// call.
+    /// Encodes and writes bytes, but keeps an incomplete character or base64 group at the end for
+    /// the next call.
     fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
         let line = &mut self.writer.line;
         let taken = match self.encoding {

@@ -48,7 +48,8 @@ impl Detector {
         !self.bytes
     }
 
-    /// Returns the encoding that can represent all data checked so far.
+    /// Returns `Text` if all data checked so far is text and ends with a complete character, or
+    /// `Base64` otherwise.
     pub(crate) fn encoding(&self) -> Encoding {
         let text = !self.bytes && self.carry.is_empty();
         if text { Encoding::Text } else { Encoding::Base64 }

@@ -1,5 +1,5 @@
-//! Writing entries as JSON, one at a time. The output matches the C writer of Flux: it has the same keys in the same
-//! order, no whitespace, and only the necessary escapes.
+//! Writing entries as JSON, one at a time. By default, the output matches the C writer of Flux: it has the same keys in
+//! the same order, no whitespace, and only the necessary escapes.
 //!
 //! | entry | members |
 //! |---|---|

@@ -22,7 +22,8 @@ pub(super) const IN_MEMORY: u64 = 1 << 20;
 /// groups, and a multiple of [`BLOCK`].
 pub(super) const PIECE: usize = 48 << 10;
 
-/// The size in bytes of a block that is treated as a hole if all its bytes are zero.
+/// The size in bytes of a block that is treated as a hole if all its bytes are zero. The last block
+/// of a file may be shorter.
 const BLOCK: usize = 4096;
 
 /// The content of an entry, ready to be written.

@@ -16,7 +16,8 @@ pub enum Holes {
     /// The holes that the file system reports, as in Flux. The result depends on the file system.
     #[default]
     FileSystem,
-    /// Aligned blocks of 4096 zeros. The result is the same on every file system.
+    /// Aligned blocks of 4096 zeros, or fewer zeros at the end of the file. The result is the same
+    /// on every file system.
     Zeros,
     /// No zeros: an archived file has no holes.
     None,
@@ -108,7 +109,7 @@ impl<'o> Creator<'o> {
         /// Excludes the paths that a filter selects, and everything below them.
         exclude: Filter<'o> => Some(exclude);
 
-        /// Archives only the paths that a filter selects, but still searches all directories.
+        /// Archives only the paths that a filter selects. Directories that it does not select are still searched.
         include: Filter<'o> => Some(include);
     }
 

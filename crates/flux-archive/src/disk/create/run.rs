@@ -69,7 +69,8 @@ impl Creator<'_> {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Store`] if the store is damaged or cannot be written. Also fails if
-    /// the writer fails.
+    /// the writer fails, or if a large file can no longer be read while it is being written to the
+    /// archive.
     pub fn write<W: Write>(
         &self,
         paths: impl IntoIterator<Item = impl AsRef<Path>>,

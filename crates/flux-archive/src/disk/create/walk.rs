@@ -115,7 +115,8 @@ impl<'w> Walker<'w> {
         self.creator.include.is_none_or(|include| include(item.path.as_str()))
     }
 
-    /// Queues a file to be returned next, or a directory to be listed. Skips excluded files.
+    /// Queues a file to be returned next, or a directory to be listed. Skips files and directories
+    /// that are excluded or left out.
     fn take(&mut self, item: Item, report: &mut CreateReport) -> Result<()> {
         if self.creator.left_out.contains(&item.found.id()) {
             report.left_out.push(item.path.to_string());

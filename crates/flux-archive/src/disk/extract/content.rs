@@ -37,7 +37,7 @@ impl Buffers {
 }
 
 /// Returns `true` if several threads can work on the content of a file. The content must be large,
-/// and must be text, base64, or several blobs that do not overlap.
+/// and must be text, base64, or several blobs whose regions are in order and do not overlap.
 pub(super) fn is_parallel(content: &Content<'_>) -> bool {
     let regions = match content {
         Content::Blobvec(regions) => regions,
@@ -66,7 +66,7 @@ impl<'o> ContentWriter<'o> {
     }
 
     /// Writes the content of a new file, and sets its size. Long runs of zeros become holes if the
-    /// content is base64, or consists of blobs whose regions do not overlap.
+    /// content is base64, or consists of blobs whose regions are in order and do not overlap.
     pub(super) fn write(&self, mut file: &File, entry: &Entry<'_>) -> Result<()> {
         let content = entry.content();
         let mut end = content.data_len();
