@@ -142,7 +142,7 @@ mod tests {
         all
     }
 
-    /// Returns all commands at every level, each with its path.
+    /// Returns all commands at every level, except `help` commands, each with its path.
     fn all() -> Vec<(String, Command)> {
         let mut command = command();
         command.build();

@@ -53,8 +53,8 @@ impl From<Verdict> for ExitCode {
 ///
 /// The exit status is 0 on success. It is 1 if a check failed, a comparison found differences, or
 /// the data is bad. It is 2 after any other error. `blpk` and `scibin blpk` have the exit statuses
-/// of the original program instead: 1 after any failure, and 2 if the arguments are invalid. Errors
-/// are printed on standard error.
+/// of the original program instead: 2 for most invalid arguments, and 1 after any other failure.
+/// Errors are printed on standard error.
 pub fn main() -> ExitCode {
     interrupt::remove_temporaries_on_signals();
     let name = std::env::args_os().next().map(PathBuf::from);

@@ -70,8 +70,9 @@ fn unknown(head: &[u8]) -> String {
     )
 }
 
-/// Returns `true` if a file begins with the signature of a native Dudley file. Also accepts `0d` as
-/// the first byte, because a transfer as 7-bit text clears the highest bit of `8d`.
+/// Returns `true` if a file begins with the first 4 bytes of the signature of a native Dudley file.
+/// Also accepts `0d` as the first byte, because a transfer as 7-bit text clears the highest bit of
+/// `8d`.
 pub(crate) fn is_native_dudley(head: &[u8]) -> bool {
     matches!(head, [0x8d | 0x0d, b'<' | b'>', b'B', b'D', ..])
 }

@@ -237,8 +237,8 @@ pub(crate) struct ArrayOutput {
 }
 
 impl ArrayOutput {
-    /// Returns `true` if the request only makes sense for an array. Any other value can only be
-    /// printed as text or JSON.
+    /// Returns `true` if the request only makes sense for an array or, in an ASDF file, a table. Any
+    /// other value can only be printed as text or JSON.
     pub(crate) fn needs_array(&self) -> bool {
         let is_form_of_array = matches!(self.form, Some(Form::Npy | Form::Csv | Form::Raw));
         self.slice.is_some()

@@ -328,7 +328,7 @@ fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Returns the message for a number of threads that is out of range.
+/// Returns the message for an out-of-range number of threads.
 fn threads_message() -> String {
     format!("{} must be 1 <= n <= 256", usage::written("-n", "--nthreads"))
 }

@@ -272,8 +272,8 @@ fn context(error: &clap::Error, kind: ContextKind) -> String {
     }
 }
 
-/// Returns the message for a number of threads that is out of range, the only usage error that
-/// causes status 1. Returns `None` for any other error.
+/// Returns the message for an out-of-range number of threads, or `None` for any other error. This
+/// is the only error from parsing the arguments that causes status 1.
 fn threads_out_of_range(error: &clap::Error) -> Option<String> {
     let argument = context(error, ContextKind::InvalidArg);
     let value = context(error, ContextKind::InvalidValue);

@@ -1,4 +1,4 @@
-//! Outputs of commands: either a file that is created only once it is complete, or a stream.
+//! Outputs of commands: either a file that appears at its path only once it is complete, or a stream.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -165,8 +165,8 @@ impl Seek for OutputFile {
     }
 }
 
-/// Runs `body` with an output: either a file that is created only once it is complete, or a stream,
-/// which is written directly. `source` converts errors that are not write errors.
+/// Runs `body` with an output: either a file that appears at its path only once it is complete, or a
+/// stream, which is written directly. `source` converts errors that are not write errors.
 pub(crate) fn write<T, E>(
     path: &Path,
     replace: bool,

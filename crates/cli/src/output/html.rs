@@ -183,7 +183,7 @@ fn table(items: &[Value]) -> Option<String> {
 }
 
 /// Escapes text from a file for HTML. Replaces control characters, which have no meaning in HTML,
-/// with spaces, but keeps line ends.
+/// with spaces, but keeps line feeds.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

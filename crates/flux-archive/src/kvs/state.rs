@@ -213,8 +213,8 @@ impl StateDir {
     ///
     /// Fails with [`KvsError::NotFound`] if there is no such key, with [`KvsError::Type`] if the key is a directory or
     /// leads through a value, with [`KvsError::Blob`] if a blob with the value or on the path to the key is missing,
-    /// damaged or unreadable, or if the value is too large, and with [`KvsError::Invalid`] if the object of the key or an object on
-    /// the path is malformed, or if links form a cycle.
+    /// damaged or unreadable, or if the value is too large, and with [`KvsError::Invalid`] if the object of the key or
+    /// an object on the path is malformed, or if links form a cycle.
     pub fn value(&self, key: &str) -> Result<Vec<u8>, KvsError> {
         let invalid = |message: &str| invalid(key, message);
         let object = self.look_up(key)?;

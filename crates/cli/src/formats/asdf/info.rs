@@ -31,7 +31,7 @@ const MAX_REPORT_LINES: u64 = 10_000;
 /// The maximum number of rows in the table of arrays.
 const MAX_ARRAYS: usize = 20;
 
-/// Prints an overview, followed by the largest image if `preview` is set.
+/// Prints an overview. If `preview` is set, the largest image follows, except with `--json`.
 pub(crate) fn info(
     path: &Path,
     describing: &Describing,
@@ -163,8 +163,8 @@ fn write_about(out: &mut dyn Write, file: &Asdf) -> io::Result<()> {
     Ok(())
 }
 
-/// Shortens a line to 60 characters, so that it fits a terminal. The omitted text is replaced with
-/// "...".
+/// Shortens a line of more than 60 characters to the first 60, followed by " ...", so that it fits a
+/// terminal.
 fn cut(line: &str) -> String {
     match line.char_indices().nth(60) {
         Some((end, _)) => format!("{} ...", &line[..end]),

@@ -93,7 +93,7 @@ fn options(reading: &Reading) -> OpenOptions {
 }
 
 /// Returns the failure for an error about the node at a pointer. The message contains the pointer
-/// as typed, unless the error message contains it already.
+/// as typed, unless the error already contains the pointer or is about a reference.
 fn at_pointer(path: &Path, pointer: &str, error: asdf::Error) -> Failure {
     let is_named = pointer.is_empty()
         || error.pointer().is_some_and(|named| named.starts_with(pointer))
@@ -134,7 +134,7 @@ fn write(
     output_file::write_file(target, writing.force, |out| writer.write_to(out), fail)
 }
 
-/// Fails for `--externals embed`, which is supported only when a whole file is copied.
+/// Fails for `--externals embed`. Used by the commands that do not support it.
 fn check_not_embedded(externals: Externals) -> Result<(), Failure> {
     if externals != Externals::Embed {
         return Ok(());

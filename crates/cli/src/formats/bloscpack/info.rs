@@ -20,8 +20,8 @@ use crate::output::{Output, count, one_line, picture, print_json, size};
 /// The maximum number of lines of metadata shown.
 const MAX_LINES: usize = 40;
 
-/// Prints an overview. If `list` is set, a list of the chunks follows. If `preview` is set and the
-/// array is an image, a picture of the array follows.
+/// Prints an overview, which includes a list of the chunks if `list` is set. If `preview` is set and
+/// the array is an image, also prints a picture of the array, except with `--json`.
 pub(crate) fn info(
     path: &Path,
     opening: Opening,

@@ -241,8 +241,7 @@ fn print_value(file: &File, path: &str, of_file: &Path) -> Result<Verdict, Failu
     out.finish(written, fail, Failure::from).map(|()| Verdict::Fine)
 }
 
-/// Prints every row with its value: first the readable rows, then the errors in the unreadable
-/// rows.
+/// Prints the readable rows with their values, and then the first errors in the unreadable rows.
 pub(super) fn dump(command: &Dump, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
     let options = options(&command.described, output)?;

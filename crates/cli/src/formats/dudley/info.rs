@@ -45,7 +45,7 @@ pub(crate) fn info(path: &Path, output: Output) -> Result<Verdict, Failure> {
     Ok(verdict)
 }
 
-/// Returns the HTML report on a layout or a native file.
+/// Returns the content of the HTML report on a layout or a native file.
 pub(crate) fn report_on(path: &Path) -> Result<Report, Failure> {
     let report = report(path)?;
     let mut pictures = Pictures::default();

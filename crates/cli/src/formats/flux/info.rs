@@ -32,7 +32,7 @@ pub(crate) fn info(one: &One, output: Output) -> Result<Verdict, Failure> {
     Ok(source.report_damage(output))
 }
 
-/// Returns the HTML report on an archive. The files in the archive are listed, but not drawn.
+/// Returns the content of the HTML report on an archive. The files in the archive are listed, but not drawn.
 pub(crate) fn report_on(path: &Path, output: Output) -> Result<Report, Failure> {
     let source = Source::open(&One::of(path))?;
     let archive = source.parse()?;

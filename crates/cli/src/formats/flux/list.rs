@@ -1,4 +1,4 @@
-//! `scibin flux list`: prints the entries of an archive like `flux archive list`.
+//! `scibin flux list`: lists the entries of an archive in the same format as `flux archive list`.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
@@ -97,8 +97,8 @@ impl Listing<'_> {
     }
 }
 
-/// Returns the members of an entry as a JSON object, without the content of files. Missing and
-/// malformed members are null.
+/// Returns the members of an entry as a JSON object, without the content of files. A missing member
+/// is null, and so is a path, number or encoding of the wrong type.
 fn entry_json(raw: &RawEntry<'_>) -> Value {
     let value = |name: &str| -> Value {
         raw.get(name).and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default()

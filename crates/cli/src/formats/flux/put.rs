@@ -1,5 +1,5 @@
-//! `scibin flux put`: stores an archive and its blobs in a running instance, by calling the program
-//! `flux`.
+//! `scibin flux put`: stores an archive and its blobs in a running instance, by calling the `flux`
+//! program.
 //!
 //! ```text
 //! flux kvs get --raw archive.NAME          checks whether the archive exists
