@@ -68,7 +68,7 @@ struct Blobs<'r> {
 partial_debug! { ContentReader: len, position; }
 
 impl Entry<'_> {
-    /// Returns a reader of the content of a regular file. The reader gets blobs from `store` when they are needed.
+    /// Returns a reader of the content of a regular file. The reader fetches blobs from `store` when they are needed.
     ///
     /// ```
     /// use std::io::Read;

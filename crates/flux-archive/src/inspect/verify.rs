@@ -59,8 +59,8 @@ impl<'o> VerifyOptions<'o> {
         /// blob that uses another hash function is reported.
         require_hash: Option<HashType>;
 
-        /// Sets a function that is called with the number of bytes read, from blobs and from files on disk, since the
-        /// last call.
+        /// Sets a function that is called with the number of bytes verified in blobs or compared with files on disk
+        /// since the last call.
         progress: Progress<'o> => Some(progress);
     }
 }
@@ -72,8 +72,7 @@ pub struct VerifyReport {
     /// The number of entries in the archive, or `None` if the archive cannot be read.
     pub entries: Option<u64>,
     /// The number of blobs that were checked, including missing blobs. A blob that occurs several
-    /// times counts once. If the archive states several lengths for it, it counts once for each
-    /// length.
+    /// times counts once for each length that the archive states.
     pub blobs: u64,
     /// The total size of the valid blobs in bytes.
     pub bytes: u64,

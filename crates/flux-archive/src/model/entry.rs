@@ -216,7 +216,7 @@ impl Content<'_> {
 /// A byte range of a file. The bytes are stored as a single blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Region {
-    /// The offset in the file in bytes.
+    /// The offset of the region in the file, in bytes.
     pub offset: u64,
     /// The size of the region and of its blob in bytes.
     pub size: u64,

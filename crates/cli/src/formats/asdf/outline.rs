@@ -242,8 +242,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns the children of a node that are shown on lines of their own. Returns `None` for a
-/// scalar, and for a list of scalars, whose first items are shown on the line of the list.
+/// Returns the children that are shown on separate lines below a node. Returns `None` for a scalar,
+/// and for a list of scalars, whose first items are shown on the line of the list itself.
 fn children<'a>(node: Node<'a>, prefix: &str, arrays_first: bool) -> Option<Children<'a>> {
     let iter: Box<dyn Iterator<Item = (String, Node<'a>)> + 'a> = match node.kind() {
         NodeKind::Mapping => Box::new(entries(node, arrays_first)),

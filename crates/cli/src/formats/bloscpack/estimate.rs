@@ -17,7 +17,7 @@ use crate::arguments::bloscpack::{Estimate, Threads};
 use crate::failure::Failure;
 use crate::output::{Output, print_json, size, table};
 
-/// The approximate size of the sample in bytes.
+/// The approximate size of the sample in bytes, unless a single chunk is larger.
 const SAMPLE: u64 = 8 << 20;
 
 /// The result of packing the sample with one codec and one shuffle.

@@ -32,8 +32,8 @@ fn npy(path: &Path) -> Result<Array<Arc<FileSource>>, Failure> {
     array.map_err(|error| fail(error.into()))
 }
 
-/// The arrays to write. Each has a path in the layout, the name of a `.npy` file, and the array in
-/// this file.
+/// The arrays to write. Each item consists of a path in the layout, the name of a `.npy` file, and
+/// the array in this file.
 type Arrays = Vec<(String, PathBuf, Array<Arc<FileSource>>)>;
 
 fn arrays(set: &[(String, PathBuf)]) -> Result<Arrays, Failure> {

@@ -16,7 +16,7 @@ use crate::arguments::dudley::{Locate, Order};
 use crate::failure::{Failure, name};
 use crate::output::{Output, count, one_line, write_json};
 
-/// Errors in locating the array are shown for at most this many files.
+/// The maximum number of files for which errors in locating the array are shown.
 const MAX_ERRORS: usize = 10;
 
 pub(super) fn locate(command: &Locate, output: Output) -> Result<Verdict, Failure> {
