@@ -201,7 +201,7 @@ impl Printer<'_> {
     }
 }
 
-/// Returns the lines of a text, each with its line end, like Python's `splitlines`.
+/// Splits text into lines, including their line ends, like Python's `splitlines(keepends=True)`.
 fn lines(text: &str) -> Vec<&str> {
     const ENDS: [char; 10] =
         ['\n', '\r', '\x0b', '\x0c', '\x1c', '\x1d', '\x1e', '\u{85}', '\u{2028}', '\u{2029}'];
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_text_after_a_wide_key_is_printed() {
+    fn an_empty_string_after_a_wide_key_is_printed() {
         let key = "k".repeat(95);
         assert_eq!(pformat(&json!({ key.as_str(): "" }), 90), format!("{{'{key}': ''}}"));
     }

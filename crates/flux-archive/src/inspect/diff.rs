@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn blobs_with_different_boundaries_are_compared_only_with_a_store() {
+    fn blobs_with_different_boundaries_or_hashes_are_compared_only_with_a_store() {
         let blobvec = |regions: &str| {
             format!(r#""mode":33188,"size":4,"encoding":"blobvec","data":[{regions}]"#)
         };
