@@ -141,7 +141,8 @@ struct Decoder<'d> {
     /// The number of bytes of an incomplete escape at the start of `encoded`.
     kept: usize,
     encoded: &'d mut [u8],
-    /// The decoded bytes that follow the encoded ones.
+    /// The decoded bytes of the last base64 group, which follow the encoded data. Empty for text and
+    /// JSON, and after the last group has been returned.
     tail: &'d [u8],
 }
 

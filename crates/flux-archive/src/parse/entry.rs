@@ -27,7 +27,7 @@ use crate::model::{ArchivePath, Content, Entry, FileType, Limits, Mode, Profile}
 use binio::diagnostic::count;
 use binio::{check_limit, pointer};
 
-/// The members that occur only in the dialect that Flux used before RFC 37.
+/// The members that are defined only in the dialect that Flux used before RFC 37.
 const OLD_MEMBERS: [&str; 3] = ["version", "type", "blobvec"];
 
 /// Interprets an entry. Reports the errors of an invalid entry, and returns `None` for it. The

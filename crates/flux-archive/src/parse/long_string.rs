@@ -25,7 +25,8 @@ pub(super) const PIECE: usize = 64 << 10;
 
 /// The checked part of a string in a source.
 pub(super) struct LongString {
-    /// The number of bytes from the end of the previous entry to the first character of the string.
+    /// The number of bytes between the previous entry, or the start of the source, and the first
+    /// character of the string.
     pub(super) head: usize,
     /// The position of the checked part in the source.
     pub(super) range: Range<u64>,
@@ -36,8 +37,8 @@ pub(super) struct LongString {
 }
 
 impl LongString {
-    /// Checks the string that starts after the first `head` bytes of an entry at `offset`. Returns `None` if the string
-    /// fits in one piece, is malformed, or contains a NUL or an unpaired surrogate.
+    /// Checks the string that starts `head` bytes after `offset` in the source. Returns `None` if the string fits in
+    /// one piece, is malformed, or contains a NUL or an unpaired surrogate.
     pub(super) fn scan(source: &dyn ReadAt, offset: u64, head: usize) -> Result<Option<Self>> {
         let start = offset + head as u64;
         let mut string = Self { head, range: start..start, text_len: 0, is_base64: true };
