@@ -17,8 +17,8 @@ const STEP: usize = 48 << 10;
 
 /// A regular file whose data is being written. Created by [`Writer::body`].
 ///
-/// If a body is dropped without calling [`finish`](Self::finish), the document is not valid JSON, and all further calls
-/// of the writer fail.
+/// If a body is dropped without calling [`finish`](Self::finish), the document is not valid JSON, and writing further
+/// entries or finishing the archive fails.
 ///
 /// ```
 /// use std::io::Write;
