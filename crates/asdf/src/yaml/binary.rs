@@ -14,7 +14,7 @@ const PIECE: usize = 3 << 12;
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
     let digits: Vec<u8> = text.bytes().filter(|byte| !is_blank(byte)).collect();
-    // Reject missing padding and form feeds, because the decoder would accept them.
+    // Reject form feeds and missing padding, because the decoder would accept them.
     if digits.len() % 4 != 0 || digits.contains(&b'\x0c') {
         return None;
     }

@@ -20,16 +20,16 @@ use super::timestamp::{self, Timestamp};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 
-/// Maximum length of the text in bytes, so that 32-bit offsets suffice. The unescaped scalars are
-/// stored after the text. They can be 1.5 times as long as the text, because a two-byte escape can
-/// produce three bytes.
+/// Maximum length of the text in bytes, so that 32-bit offsets suffice. The offsets of unescaped
+/// scalars continue after the end of the text. These scalars can be 1.5 times as long as the text,
+/// because a two-byte escape can produce three bytes.
 const MAX_TEXT: usize = u32::MAX as usize / 5 * 2;
 
 /// Maximum total length of the distinct tags in bytes.
 const MAX_TAGS: u64 = 64 << 20;
 
-/// The tag of constants. Scalars with this tag are resolved as if they had no tag. No other ASDF tag
-/// affects how the YAML is read.
+/// The tag of constants. A scalar with this tag is resolved as if it had no tag. With any other ASDF
+/// tag, a scalar is a string.
 pub(crate) const CONSTANT_TAG: &str = "tag:stsci.edu:asdf/core/constant-1.0.0";
 
 /// Prefix of the tags that YAML itself defines.
@@ -506,7 +506,7 @@ fn shrink<T>(list: &mut Vec<T>) {
     }
 }
 
-/// Creates a record without a tag or content.
+/// Creates a record without a tag, text or children.
 fn record(class: Class, style: NodeStyle, node: NodePlace, end: u32) -> Record {
     let NodePlace { start, content, .. } = node;
     Record { class, style, by_tag: false, tag: 0, data: 0, len: 0, start, content, end }

@@ -1,13 +1,13 @@
 //! The arena: a list of all nodes of a document, together with the text of the tree.
 //!
-//! Each node is a 28-byte record. The record of a scalar usually refers to a range of the tree's
+//! Each node, except for the elements described below, is a 28-byte record. The record of a scalar usually refers to a range of the tree's
 //! text. For a block scalar, or if escapes or folded lines change the text, it refers to a range of
 //! a separate string. The record of a collection refers to a range in the list of children (for a
 //! mapping: key, value, key, value, ..), and the record of an alias to its target. Any number of
 //! nodes therefore fit in a handful of allocations. A document is dropped without recursion and may
 //! contain cycles.
 //!
-//! The items of a flow sequence that contains only plain decimal numbers (see `scan/numbers.rs`)
+//! The items of a flow sequence that contains only plain numbers (see `scan/numbers.rs`)
 //! are called *elements* and have no records. Only the offset of each element is stored, in four
 //! bytes; everything else is derived from the text on request.
 
@@ -50,16 +50,16 @@ pub struct NodeId(pub(super) u32);
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ParseOptions {
-    /// Offset of the text in the file, in bytes. It is added to all positions. Default: 0.
+    /// Offset of the text in the file, in bytes. It is added to all offsets. Default: 0.
     pub offset: u64,
-    /// Number of the first line of the text in the file, counted from 1. Default: 1.
+    /// Number of the line in the file at which the text begins, counted from 1. Default: 1.
     pub line: u32,
     /// Limits on the tree. Only `max_depth` and `max_items` apply.
     pub limits: Limits,
     /// Rules that determine the types of plain scalars without a tag.
     pub scalars: ScalarRules,
     /// True if the text after `...` may only contain white space and comments. If false, the text
-    /// after `...` is not read.
+    /// after `...` is not parsed.
     pub(crate) is_whole_text: bool,
 }
 
@@ -262,9 +262,8 @@ pub(super) struct Record {
     pub(super) by_tag: bool,
     /// Index into the tags, counted from 1; 0 for no tag.
     pub(super) tag: u32,
-    /// The start of the content. For a scalar, the offset of its text; for a collection, the index
-    /// of its first child; for a list of numbers, the index of its first element. For an alias, the
-    /// id of its target.
+    /// For a scalar, the offset of its text; for a collection, the index of its first child; for a
+    /// list of numbers, the index of its first element; for an alias, the id of its target.
     pub(super) data: u32,
     /// For a scalar, the length of its text in bytes; for a collection, the number of its children;
     /// for a list of numbers, the number of its elements.
@@ -302,8 +301,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Yaml`] at the first violation of YAML 1.1, or if a second document
-    /// begins before `...`. Fails with [`ErrorKind::Limit`] if the text is longer than about 1.7 GB,
+    /// Fails with [`ErrorKind::Yaml`] if the text violates YAML 1.1, or if a second document begins
+    /// before `...`. Fails with [`ErrorKind::Limit`] if the text is longer than about 1.7 GB,
     /// if the tree exceeds one of the [limits](ParseOptions::limits) or has more than 2³⁰ nodes, or
     /// if its distinct tags exceed 64 MiB.
     ///

@@ -19,8 +19,8 @@ const KIND_TAGS: [&str; 9] =
 ///
 /// - Merge keys are applied, and the order of a mapping's entries does not matter. Keys are matched
 ///   by their kind and their [JSON form](YamlNode::to_key), so the spelling of integers, booleans and
-///   nulls does not matter. Keys that are collections are matched in the order in which they are
-///   written.
+///   nulls does not matter. Keys that are collections are matched in the order of the
+///   [`entries`](YamlNode::entries).
 /// - Numbers that are not keys are compared by value, but an integer never equals a float. NaN equals
 ///   NaN, so that every node equals itself. The sign of a zero is ignored.
 /// - A tag that merely states the kind, such as `!!str` or `!!map`, is ignored.
@@ -93,7 +93,8 @@ fn same_scalar(a: YamlNode<'_>, b: YamlNode<'_>) -> bool {
 }
 
 /// Matches the entries of two mappings by their keys. Adds the matched keys and values to `pairs` for
-/// later comparison. Returns `false` if a key has no counterpart.
+/// later comparison. Returns `false` if the mappings differ in length, or if a key has no
+/// counterpart.
 fn match_entries<'a>(
     a: YamlNode<'a>,
     b: YamlNode<'a>,
@@ -104,8 +105,7 @@ fn match_entries<'a>(
         return false;
     }
     let mut named: HashMap<(NodeKind, Cow<'_, str>), (YamlNode<'_>, YamlNode<'_>)> = HashMap::new();
-    // A key that is a collection has no name. Match such keys in the order in which they are
-    // written.
+    // A key that is a collection has no name. Match such keys in the order of the entries.
     let mut unnamed = Vec::new();
     for entry in of_b {
         match entry.0.to_key() {

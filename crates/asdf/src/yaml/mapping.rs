@@ -40,7 +40,7 @@ pub(super) struct Rearranged {
 pub(super) type KeyIndex = HashTable<u32>;
 
 /// Returns the name of a key in JSON and in pointers, given its type and its text. Integers, booleans and null
-/// have a uniform spelling, and bytes have no line breaks. The name of any other key is its text.
+/// have a uniform spelling, and Base64 has no white space. The name of any other key is its text.
 pub(crate) fn key_name(kind: NodeKind, text: &str, rules: ScalarRules) -> Cow<'_, str> {
     match kind {
         NodeKind::Null => "null".into(),
@@ -60,7 +60,7 @@ pub(crate) fn key_name(kind: NodeKind, text: &str, rules: ScalarRules) -> Cow<'_
 
 impl Document {
     /// Returns the name of a key in JSON and in pointers; see [`key_name`]. Returns `None` for a collection,
-    /// which cannot be a key.
+    /// which has no name.
     pub(super) fn key_text(&self, key: u32) -> Option<Cow<'_, str>> {
         let key = self.resolve(key);
         let kind = self.kind(key);

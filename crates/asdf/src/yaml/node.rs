@@ -128,7 +128,7 @@ impl<'a> YamlNode<'a> {
 
     /// Returns the position at which the content of the node begins, after any anchor and tag. A quoted scalar
     /// begins at its quote, a block scalar at the first nonblank character of its text, and a block mapping at
-    /// its first key.
+    /// its first key or `?`.
     ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};
@@ -321,8 +321,8 @@ impl<'a> YamlNode<'a> {
         self.kind() == NodeKind::Null
     }
 
-    /// Returns the number of items in a sequence or of entries in a mapping, and 0 for a scalar. If the mapping
-    /// has merge keys, this takes time linear in the number of its entries.
+    /// Returns the number of items in a sequence or of entries in a mapping, and 0 for a scalar. If a mapping has
+    /// merge keys, each call collects the merged entries.
     pub fn len(self) -> usize {
         match self.kind() {
             NodeKind::Sequence => self.document.written_children(self.id).len(),
@@ -336,8 +336,9 @@ impl<'a> YamlNode<'a> {
     }
 
     /// Returns the value of a key in a mapping or in the mappings merged into it. Returns `None` if there is
-    /// no such key. Keys that are not strings are identified by their JSON form: `7`, `true`, `null`. Their
-    /// notation does not matter: `get("16")` finds the key `0x10`, and `get("true")` finds `yes`.
+    /// no such key. Keys that are not strings are identified by their [JSON form](Self::to_key), such as `7`,
+    /// `true` or `null`. The notation of integers, booleans and nulls does not matter: `get("16")` finds the key
+    /// `0x10`, and `get("true")` finds `yes`.
     ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};
@@ -489,11 +490,11 @@ impl<'a> YamlNode<'a> {
 
     /// Returns the node as a JSON object key. Pointers contain the same string, but escaped. Integers, booleans
     /// and null have a uniform spelling, such as `7`, `true` and `null`. Bytes are returned as Base64 without
-    /// line breaks, and other scalars as their text.
+    /// white space, and other scalars as their text.
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) for a collection, which cannot be a key.
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) for a collection, which has no JSON form.
     pub fn to_key(self) -> Result<Cow<'a, str>> {
         self.document
             .key_text(self.id)
@@ -502,7 +503,7 @@ impl<'a> YamlNode<'a> {
 
     /// Returns the JSON Pointer to the definition of the node. A key has the same pointer as its value. Returns
     /// `None` if the path to the node contains a key that is a collection, or if the pointer is longer than
-    /// 1 KiB, because it would not help in a message.
+    /// 1 KiB (before escaping), which is too long for a message.
     pub fn to_pointer(self) -> Option<String> {
         self.document.pointer_of(self.id)
     }

@@ -27,7 +27,8 @@ use super::scan::Fault;
 ///
 /// # Errors
 ///
-/// Returns the offset in bytes of the first violation of YAML 1.1, and a message that describes it.
+/// If the source violates YAML 1.1, returns the offset in bytes of a violation, and a message that
+/// describes it.
 pub fn events(text: &[u8]) -> Result<Vec<String>, (usize, String)> {
     let text = characters::check(text).map_err(|bad| (bad.offset, bad.message))?;
     read(Parser::new(text), text).map_err(|fault| (fault.offset, fault.message.into_owned()))

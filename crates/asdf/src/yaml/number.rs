@@ -1,6 +1,6 @@
 //! Recognising and parsing numbers in plain scalars.
 //!
-//! Notations under [`ScalarRules::Python`], which allows `_` between digits:
+//! Notations under [`ScalarRules::Python`], which allows `_` at most positions after the first digit:
 //!
 //! ```text
 //! int     +1  -0  1_000      0b101  0x1f      017 (octal)      1:30 (base 60, ninety)

@@ -1,6 +1,6 @@
 //! Converting tokens to events, according to the YAML grammar of libyaml.
 //!
-//! The parser is a state machine with a stack of states to return to, one for each open collection.
+//! The parser is a state machine with a stack of the states to which it returns after nested nodes.
 //! An event contains the position of its node: the start of the anchor or tag, and the start of the
 //! content.
 

@@ -9,8 +9,8 @@ use super::node::YamlNode;
 use super::scalar::NodeKind;
 use crate::error::{Error, ReferenceError, Result};
 
-/// Maximum length in bytes of a pointer to a node. Pointers are limited, because a key can be a
-/// megabyte long.
+/// Maximum length in bytes of a pointer to a node, before escaping. The length is limited, because a
+/// key can be a megabyte long.
 const MAX_POINTER: usize = 1 << 10;
 
 /// Maximum number of keys that are compared with an unknown key to suggest a similar one.

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_column_at_the_end_of_a_source_exactly_one_block_long_is_correct() {
+    fn the_column_at_the_end_of_a_source_is_correct_if_the_last_block_is_full() {
         let text = "é".repeat(BLOCK);
         assert_eq!(at(&text, text.len()), (0, BLOCK));
     }

@@ -9,7 +9,7 @@
 //!      anchor                     the span of the node is from here to the end of the content
 //! ```
 //!
-//! Only three offsets per node are stored; everything else is found by searching the text between them. All
+//! At most three offsets per node are stored; everything else is found by searching the text. All
 //! spans are byte ranges in the file. They nest in the same way as the nodes, and are in document order.
 
 use std::ops::Range;
@@ -47,7 +47,7 @@ impl<'a> YamlNode<'a> {
     ///
     /// Quotes and brackets are included. A block collection begins at its first key, `?` or dash,
     /// and ends with its last node. A block scalar begins at `|` or `>`, and ends with its last
-    /// line of text or, for `|+`, before its last line break. If a node has no text, its content is
+    /// line of text or, with `+`, before its last line break. If a node has no text, its content is
     /// empty and follows the indicator, anchor or tag that requires a value.
     pub fn span(self) -> Range<u64> {
         self.mention().span()
@@ -214,7 +214,7 @@ impl Document {
         }
     }
 
-    /// Returns the comments on the lines directly above a child of a collection.
+    /// Returns the comments on the lines directly above a node; see [`Comments::before`].
     fn comments_before(&self, id: u32) -> Vec<NodeComment<'_>> {
         // A value has the same comments above it as its key.
         let first = match self.place_in_parent(id) {

@@ -52,7 +52,7 @@ pub(crate) enum Order {
     /// the root come first.
     Levels,
     /// Depth-first: continues with the collection that was opened last, so that the descendants of a
-    /// child come before its siblings.
+    /// child come before its next sibling.
     Depth,
 }
 
@@ -72,8 +72,9 @@ pub(crate) struct Walk<'a, K, C, T> {
     order: Order,
     seen: HashSet<K>,
     open: VecDeque<Open<C, T>>,
-    /// For each opened collection, the last step of the path to the collection: the index
-    /// of the previous step plus 1 (0 if there is none), and the token.
+    /// For each opened collection except the root, the last step of the path to the collection: the
+    /// index of the previous step plus 1 (0 if there is none), and the token. A depth-first walk
+    /// removes the step when the collection ends.
     steps: Vec<(usize, Token<'a>)>,
     /// The step to the child that was returned last; `None` before the first child.
     last: Option<(usize, Token<'a>)>,
@@ -159,12 +160,12 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         Ok(pointer)
     }
 
-    /// Returns the step with the given number, counted from 1, or `None` for the root.
+    /// Returns the step with the given number, counted from 1, or `None` for 0, the root.
     fn step_before(&self, number: usize) -> Option<(usize, Token<'a>)> {
         self.steps.get(number.checked_sub(1)?).copied()
     }
 
-    /// Returns the next child, or the end of a collection.
+    /// Returns the next child or the end of a collection, or `None` if no collection is open.
     #[inline]
     pub(crate) fn step(&mut self) -> Option<Step<'a, N, T>> {
         let open = self.next_open_mut()?;

@@ -15,7 +15,8 @@ pub(crate) struct WrittenChild<'a> {
     pub(crate) value: Mention<'a>,
     /// Offset of the child's first character: the dash, `?`, key or item.
     pub(crate) start: usize,
-    /// Offset after the dash or colon, where the value may begin.
+    /// Offset after the dash or colon, where the value may begin. If there is neither, the end of
+    /// the key or the start of the item.
     pub(crate) after: usize,
     /// True if a colon follows the key.
     pub(crate) has_colon: bool,

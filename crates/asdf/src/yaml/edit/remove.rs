@@ -92,7 +92,7 @@ fn from_lines(text: &str, slot: &WrittenChild<'_>) -> Option<Range<usize>> {
     Some(slot.start - blanks..end_of_text)
 }
 
-/// Returns the range to remove for a child of a flow collection, including one comma.
+/// Returns the range to remove for a child of a flow collection, usually with one comma.
 fn from_brackets(text: &str, slot: &WrittenChild<'_>) -> Option<Range<usize>> {
     let end = slot.span.end;
     let comma = skip(text, end);

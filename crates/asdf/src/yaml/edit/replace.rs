@@ -60,7 +60,7 @@ fn comment_in(gap: &str) -> Option<&str> {
 }
 
 /// Returns `true` if the new text continues on the following lines as block content, because its
-/// first line contains only an anchor, a tag or a block scalar header.
+/// first line contains at most an anchor, a tag and a block scalar header.
 fn is_block_text(new: &str) -> bool {
     let end = line_end(new, 0);
     let line = new.get(..end).unwrap_or_default();

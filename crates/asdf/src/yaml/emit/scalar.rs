@@ -124,11 +124,12 @@ fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> NodeStyle {
     NodeStyle::SingleQuoted
 }
 
-/// Returns the given style if the context allows it. Otherwise, returns a quoted style.
+/// Returns the given style if the text and the context allow it. Otherwise, and for
+/// [`NodeStyle::Folded`], returns a quoted style.
 pub(crate) fn possible_style(text: &str, style: NodeStyle, place: Place) -> NodeStyle {
     let analysis = Analysis::of(text);
-    // Numbers and dates can always be plain, because they contain no characters with a special
-    // meaning.
+    // Numbers, dates and other scalars that are not strings can always be plain, because none of
+    // their characters has a special meaning at its position.
     let is_other_type =
         || !text.is_empty() && resolve(text, ScalarRules::Python).0 != NodeKind::String;
     match style {

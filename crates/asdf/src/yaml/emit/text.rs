@@ -17,7 +17,8 @@ pub(crate) struct TextBuilder {
     /// True if no space is needed before the next text, usually because the last character was a
     /// space or a line break.
     pub(crate) is_blank: bool,
-    /// True if the current line contains only indentation and dashes so far.
+    /// True if the current line contains only indentation and block indicators (`-`, `?` or `:`) so
+    /// far.
     pub(crate) is_indentation: bool,
     /// Column of the innermost collection; `None` outside all collections.
     pub(crate) indent: Option<usize>,
@@ -173,8 +174,8 @@ impl TextBuilder {
         (self.is_blank, self.is_indentation) = (false, false);
     }
 
-    /// Begins a new line and indents it. If the current line contains only indentation and dashes
-    /// and is short enough, indents the current line instead.
+    /// Begins a new line and indents it. If the current line contains only indentation and block
+    /// indicators and is short enough, indents the current line instead.
     pub(crate) fn new_line(&mut self) {
         let indent = self.indent.unwrap_or(0);
         if !self.is_indentation || self.column > indent || (self.column == indent && !self.is_blank)

@@ -78,8 +78,8 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Parses the indicators after `|` or `>`, in any order. Returns the chomping, and the
-    /// indentation, which is 0 if there is no indentation indicator.
+    /// Parses the indicators after `|` or `>`, in any order. Returns the chomping and the value of the
+    /// indentation indicator, or 0 if there is no such indicator.
     fn block_header(&mut self) -> Result<(Chomping, usize), Fault> {
         let (mut chomping, mut increment) = (None, 0);
         loop {

@@ -136,7 +136,7 @@ pub(super) struct Scanner<'t> {
     queue: Queue,
     /// The token at the front of the queue, once it is certain that no key token will be inserted before it.
     next: Option<Token>,
-    /// Number of tokens that have been removed from the queue.
+    /// Number of tokens that [`Self::take`] has removed from the queue.
     taken: usize,
     /// Column of the innermost block collection, or -1 outside all block collections.
     indent: isize,

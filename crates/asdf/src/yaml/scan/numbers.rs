@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! [1.0, -2.5e-3, 7,
-//!  .nan]                  decimal integers and floats, separated by commas, spaces and line breaks
+//!  .nan]                  decimal integers and floats, with spaces and line breaks around them
 //! ```
 //!
 //! Only numbers that all rules read in the same way are joined: decimal floats with a digit before
@@ -13,8 +13,8 @@
 use super::{Scanner, Span, Token, TokenKind, offset};
 
 impl Scanner<'_> {
-    /// Scans the flow sequence at the cursor as a single token. Returns `false` if it contains
-    /// anything but plain numbers.
+    /// Scans the flow sequence at the cursor as a single token. Returns `false` if it is empty or
+    /// contains anything but plain numbers.
     pub(super) fn numbers(&mut self) -> bool {
         let first = self.elements.len();
         let Some((end, line_start, floats)) = self.find_numbers() else {
@@ -29,8 +29,8 @@ impl Scanner<'_> {
     }
 
     /// Records the offsets of the numbers. Returns the end of the list, the start of its last line,
-    /// and whether any number is a float. Returns `None` if the list contains anything but plain
-    /// numbers.
+    /// and whether any number is a float. Returns `None` if the list is empty or contains anything
+    /// but plain numbers.
     fn find_numbers(&mut self) -> Option<(usize, usize, bool)> {
         let bytes = self.cursor.bytes;
         let (mut line_start, mut floats) = (self.cursor.line_start, false);
