@@ -1,8 +1,8 @@
 //! Appending elements to a vector, without zeroing its memory first.
 //!
 //! These are the loops of [`copy`](super::copy) for typed elements. There is no loop for tiles,
-//! because they are not written in order. If every second element of each row of a 32 MiB float64
-//! array is read, appending takes 0.56 times as long as copying into a zeroed vector (`--example
+//! because they are not written in order. If every second element of each row of a float64 array is
+//! read, appending takes 0.56 times as long as copying into a zeroed vector (`--example
 //! array_speed`, row `step`, column `vector`).
 
 use bytemuck::Pod;

@@ -45,7 +45,7 @@ pub(crate) mod sealed {
     use super::ScalarKind;
 
     pub trait Storage: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
-        /// Name of the type in messages.
+        /// Name of the type, for use in messages.
         const NAME: &'static str;
         /// The scalar kind that corresponds to this Rust type.
         const KIND: ScalarKind;

@@ -4,7 +4,7 @@
 //! format's metadata ──► Datatype   the type of an element, with its byte orders
 //!                   ──► Strided    the checked positions of the elements in the data
 //!                   ──► Data       the source of the bytes
-//!                            └──► Array   combines the three: slices, fields, all ways of reading
+//!                            └──► Array   combines the three, and can be sliced and read
 //! ```
 //!
 //! # Mapping the metadata of a format

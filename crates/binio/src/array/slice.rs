@@ -126,8 +126,8 @@ impl Strided {
     ///
     /// # Errors
     ///
-    /// Fails with [`ElementsError::Slice`] if there are more slices than axes, if an index is
-    /// outside its axis, if a step is 0, or if there is more than one `...`. Fails with
+    /// Fails with [`ElementsError::Slice`] if there are more indices and ranges than axes, if an
+    /// index is outside its axis, if a step is 0, or if there is more than one `...`. Fails with
     /// [`ElementsError::Shape`] if new axes lead to more than 64 dimensions.
     pub fn slice(&self, slices: &[Slice]) -> Result<Self, ElementsError> {
         let parts = resolve(slices, self.shape())?;

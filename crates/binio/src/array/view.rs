@@ -49,8 +49,8 @@ pub struct Array<D> {
 }
 
 impl<D> Array<D> {
-    /// Creates an array of elements that have the given type and are located in `data` as described
-    /// by `layout`.
+    /// Creates an array whose elements have the given type. `layout` describes their positions in
+    /// `data`.
     ///
     /// A read that allocates a buffer is limited to [`max_alloc`](Limits::max_alloc) bytes.
     ///

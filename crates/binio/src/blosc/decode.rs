@@ -13,9 +13,8 @@ use crate::{Context, Error, ErrorKind, Limits, Result};
 /// Size in bytes of a stream's length field and of an entry in the table of blocks.
 const WORD: usize = 4;
 
-/// Gap in bytes between rows before unshuffling. Without it, rows whose distance is a power of two
-/// would compete for the same cache lines, and decoding would take 4 % longer (example
-/// `blosc_speed`).
+/// Gap in bytes between rows before unshuffling. Without it, rows spaced a power of two apart would
+/// compete for the same cache lines, and decoding would take 4 % longer (example `blosc_speed`).
 const GAP: usize = 64;
 
 /// A complete buffer. Its length and header have been checked; the streams are checked as they are

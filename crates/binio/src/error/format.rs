@@ -29,7 +29,7 @@ pub trait FormatErrorKind: std::error::Error + Clone + Send + Sync + 'static {
 }
 
 /// Defines the error type of a format, given the type of its error kinds. An error contains the
-/// kind and the offset in the file, and is as large as a pointer.
+/// kind and the offset in the file, and is the size of a pointer.
 ///
 /// ```
 /// use std::{fmt, io};

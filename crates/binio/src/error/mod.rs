@@ -43,7 +43,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error: its kind, its absolute offset, and a path of contexts.
 ///
-/// An error is as large as a pointer, so it is cheap to return. Readers that remember a failure can
+/// An error is the size of a pointer, so it is cheap to return. Readers that remember a failure can
 /// clone it.
 ///
 /// ```
@@ -202,8 +202,10 @@ impl Error {
         (self, offset)
     }
 
-    /// Returns `true` if the file is at fault, rather than the machine, the caller or a limit.
-    /// Returns `false` for `ErrorKind::Array`, although the file may be at fault.
+    /// Returns `true` if the file is probably at fault, rather than the machine, the caller or a
+    /// limit. This depends only on the kind of the error: the result is always `true` for
+    /// [`ErrorKind::Invalid`] and always `false` for `ErrorKind::Array`, although both can have
+    /// either cause.
     pub fn is_bad_data(&self) -> bool {
         use ErrorKind::{ForeignJournal, Invalid, Magic, Truncated};
         match self.kind() {

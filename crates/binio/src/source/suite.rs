@@ -28,7 +28,7 @@ pub fn check(source: &dyn ReadAt, expected: &[u8]) {
     });
 }
 
-/// Checks that any ranges can be prefetched, because prefetching is only a hint.
+/// Checks that `prefetch` accepts all ranges, even invalid ones, because it is only a hint.
 fn check_hints(source: &dyn ReadAt, len: u64) {
     let backwards = Range { start: len, end: 0 };
     let ranges = [0..len, 0..0, len..u64::MAX, u64::MAX..u64::MAX, backwards];

@@ -126,7 +126,7 @@ impl AtomicFile {
     /// The old file is checked again, as in [`create`](Self::create), because it may have changed
     /// in the meantime; this can fail with the same errors.
     ///
-    /// After an error, the old file is unchanged, with one exception: if only the last step,
+    /// After an error, the old file is still in place, with one exception: if only the last step,
     /// syncing the directory, fails, the new file is in place but may not survive a crash.
     pub fn commit(self) -> Result<()> {
         self.commit_by(NewFile::put)

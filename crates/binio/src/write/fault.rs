@@ -127,7 +127,7 @@ pub(super) fn injected() -> io::Error {
     io::Error::other("injected fault")
 }
 
-/// A writer that passes all operations on to an inner writer until its fault occurs.
+/// A writer that passes all operations on to an inner writer, except those that its fault affects.
 #[derive(Debug)]
 pub struct FaultyWriter<W> {
     inner: W,

@@ -61,8 +61,8 @@ impl FileLock {
         acquire().with_context(|| path.display().to_string())
     }
 
-    /// Like [`acquire`](Self::acquire), but waits up to `patience` for another process to release
-    /// the lock. If the locked file is replaced in the meantime, locks the new file.
+    /// Like [`acquire`](Self::acquire), but waits up to `patience` for the lock to be released. If
+    /// the locked file is replaced in the meantime, locks the new file.
     ///
     /// # Errors
     ///
@@ -162,8 +162,7 @@ fn locked(path: &Path) -> Result<fs::File> {
         if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             return Err(crate::Error::new(crate::ErrorKind::Locked));
         }
-        // If another file has replaced this one in the meantime, the other file is not locked, so
-        // try again.
+        // If the file has been replaced in the meantime, the new file is not locked, so try again.
         let (ours, current) = (file.metadata()?, fs::metadata(path)?);
         if (ours.dev(), ours.ino()) == (current.dev(), current.ino()) {
             return Ok(file);

@@ -31,7 +31,7 @@ pub enum Operation {
 }
 
 /// An in-memory [`Storage`] for tests. It can inject a [`Fault`], and it records all operations,
-/// from which it computes the possible states after a power cut.
+/// from which it computes states that are possible after a power cut.
 ///
 /// ```
 /// use binio::write::fault::Fault;
@@ -159,7 +159,8 @@ impl MemoryStorage {
         lock(&self.log).operations.clone()
     }
 
-    /// Returns the possible states after a power cut that follows the first `count` operations.
+    /// Returns a selection of the states that are possible after a power cut that follows the first
+    /// `count` operations.
     ///
     /// Synced operations always take effect. In each state, all, none, all but one, or only one of
     /// the unsynced operations take effect. In one more state, all of them take effect, but if the
