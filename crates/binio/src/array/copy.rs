@@ -44,9 +44,9 @@ pub(crate) struct StridedCopy<'s> {
 
 /// Size of a tile in elements. Neighbours in a column are close in the source, and neighbours in a
 /// row are close in the destination. With this size, 64 MiB of float64 in Fortran order take as
-/// little as 0.7 times as long to copy as with other sizes. If the distance between columns is a power of two,
-/// copying line by line instead of in tiles takes 3.5 times as long (`--example array_speed`, row
-/// `transposed`). At other distances, it takes as little as 0.9 times as long.
+/// little as 0.7 times as long to copy as with other sizes. If the distance between columns is a
+/// power of two, copying line by line instead of in tiles takes 3.5 times as long (`--example
+/// array_speed`, row `transposed`). At other distances, it takes as little as 0.9 times as long.
 const TILE_ROWS: usize = 16;
 const TILE_COLUMNS: usize = 64;
 
