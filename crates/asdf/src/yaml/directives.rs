@@ -16,8 +16,8 @@ use binio::pointer::percent_decode;
 use super::scan::{Fault, fault};
 use crate::diagnostic::Code;
 
-/// Maximum length of a tag prefix in bytes. Prefixes are limited because each tag that uses the
-/// handle repeats the prefix.
+/// Maximum length of a tag prefix in bytes. The length is limited, because every tag that uses a
+/// handle contains the whole prefix of the handle.
 const MAX_PREFIX: usize = 4096;
 
 /// The directives of one document.

@@ -1,11 +1,11 @@
 //! The arena: a list of all nodes of a document, together with the text of the tree.
 //!
-//! Each node, except for the elements described below, is a 28-byte record. The record of a scalar usually refers to a range of the tree's
-//! text. For a block scalar, or if escapes or folded lines change the text, it refers to a range of
-//! a separate string. The record of a collection refers to a range in the list of children (for a
-//! mapping: key, value, key, value, ..), and the record of an alias to its target. Any number of
-//! nodes therefore fit in a handful of allocations. A document is dropped without recursion and may
-//! contain cycles.
+//! Each node, except for the elements described below, is a 28-byte record. The record of a scalar
+//! usually refers to a range of the tree's text. For a block scalar, or if escapes or folded lines
+//! change the text, it refers to a range of a separate string. The record of a collection refers to
+//! a range in the list of children (for a mapping: key, value, key, value, ..), and the record of an
+//! alias to its target. Any number of nodes therefore fit in a handful of allocations. A document is
+//! dropped without recursion and may contain cycles.
 //!
 //! The items of a flow sequence that contains only plain numbers (see `scan/numbers.rs`)
 //! are called *elements* and have no records. Only the offset of each element is stored, in four

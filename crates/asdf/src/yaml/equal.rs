@@ -27,7 +27,7 @@ const KIND_TAGS: [&str; 9] =
 /// - Scalars that do not fit their tag are equal if they have the same text.
 /// - Aliases are followed, so an alias equals a copy of its target. Nodes that contain themselves
 ///   are equal if no path leads to a difference. A comparison takes time roughly linear in the size
-///   of both documents.
+///   of both documents, including merged entries.
 /// - Style, anchors, comments and positions do not matter.
 ///
 /// ```

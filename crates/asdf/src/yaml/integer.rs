@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 /// this limit to decimal integers too.
 const MAX_CONVERTED_DIGITS: usize = 4300;
 
-/// Maximum number of decimal digits of an integer that is converted to binary. This conversion also
-/// takes quadratic time.
+/// Maximum number of decimal digits of an integer that is converted to binary. The conversion takes
+/// quadratic time.
 pub(crate) const MAX_DECIMAL_DIGITS: usize = 9864;
 
 /// An integer of any size.

@@ -130,9 +130,8 @@ fn is_mapping(node: YamlNode<'_>) -> bool {
     node.kind() == NodeKind::Mapping || node.is_ordered_mapping()
 }
 
-/// Returns the indices of the entries with this key, excluding merge keys. If keys of different
-/// types have this spelling, returns only the entries whose keys have the same type as the first
-/// of these keys.
+/// Returns the indices of the entries with this key, excluding merge keys. Ignores keys that have
+/// the same spelling as the first match but a different type.
 pub(crate) fn entries_of(mapping: YamlNode<'_>, key: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut kind = None;
