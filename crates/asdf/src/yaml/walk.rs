@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_depth_first_walk_returns_descendants_before_siblings() {
+    fn a_depth_first_walk_returns_descendants_before_the_next_sibling() {
         let expected = "/a /a/b /a/b/0 /a/b/1 /a/b/1/c /a/d /7 /7/0 /7/0/0 /7/1 /e~1f";
         assert_eq!(pointers(TREE, Order::Depth).join(" "), expected);
     }

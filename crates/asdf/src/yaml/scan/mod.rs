@@ -116,7 +116,7 @@ struct SimpleKey {
     is_possible: bool,
     /// True if only a key can begin in the column of the node.
     is_required: bool,
-    /// Number of the key's first token, counted from the start of the text.
+    /// Number of the key's first token: [`Scanner::taken`] plus the index of the token in the queue.
     token: usize,
     start: usize,
     column: usize,

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn only_lists_of_plain_decimal_numbers_become_one_token() {
+    fn only_nonempty_lists_of_plain_numbers_become_one_token() {
         use crate::yaml::{Document, ParseOptions};
         for (list, is_joined) in [
             ("[1, -2.5, +3e5]", false),
