@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     #[cfg(feature = "adler32")]
-    fn each_error_prints_a_message_with_its_values() {
+    fn errors_print_messages_with_their_values() {
         let digest = |bytes: &[u8]| Digest::from_bytes(Algorithm::Adler32, bytes).unwrap();
         let cases = [
             (
