@@ -203,9 +203,9 @@ impl Error {
     }
 
     /// Returns `true` if the file is probably at fault, rather than the machine, the caller or a
-    /// limit. This depends only on the kind of the error: the result is always `true` for
-    /// [`ErrorKind::Invalid`] and always `false` for `ErrorKind::Array`, although both can have
-    /// either cause.
+    /// limit. The result depends only on the kind of the error: it is `true` for
+    /// [`ErrorKind::Invalid`], although the caller may be at fault, and `false` for
+    /// `ErrorKind::Array`, although the file may be at fault.
     pub fn is_bad_data(&self) -> bool {
         use ErrorKind::{ForeignJournal, Invalid, Magic, Truncated};
         match self.kind() {

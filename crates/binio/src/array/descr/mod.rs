@@ -420,7 +420,7 @@ mod tests {
         }
 
         #[test]
-        fn parsing_any_text_never_panics(text in r#"[\[\]()'",<>|=fiuScUVMmO0-9 a\\]{0,40}"#) {
+        fn parsing_random_text_does_not_panic(text in r#"[\[\]()'",<>|=fiuScUVMmO0-9 a\\]{0,40}"#) {
             if let Ok(dtype) = Datatype::parse(&text) {
                 prop_assert_eq!(Datatype::parse(&dtype.descr()).unwrap(), dtype);
             }
