@@ -181,6 +181,10 @@ fn metadata_is_written_to_a_separate_file_or_ignored() {
     assert_eq!(status(&output), 1);
     assert!(stderr(&output).contains("metadata"), "{}", stderr(&output));
     folder.done(&[&unpack[..], &["--ignore-metadata"]].concat());
+    // Without valid metadata, even a file with the extension .npy contains plain bytes.
+    folder.done(&["bloscpack", "unpack", "a.blp", "-o", "b.npy", "--ignore-metadata"]);
+    assert_eq!(folder.read("b.npy"), b"data");
+    folder.remove("b.npy");
     assert_eq!(status(&folder.run(&["verify", "a.blp"])), 1);
     assert!(stdout(&folder.done(&["info", "a.blp"])).contains("adler32 of the stored bytes"));
     // If the file contains no metadata, --metadata-out fails.

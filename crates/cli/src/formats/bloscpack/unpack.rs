@@ -91,8 +91,9 @@ fn form(command: &Unpack, target: &Path) -> Result<Form, Failure> {
         return Err(Failure::other(target.display(), message));
     }
     // With a default name that ends in .npy, write plain bytes if the packed file contains no
-    // array, because a .npy file may have been packed as plain bytes.
-    let is_asked = command.npy || command.output.is_some();
+    // array, because a .npy file may have been packed as plain bytes. The same applies if damaged
+    // metadata is to be ignored.
+    let is_asked = command.npy || command.output.is_some() && !command.ignore_metadata;
     Ok(if is_asked { Form::Npy } else { Form::NpyIfArray })
 }
 
@@ -119,7 +120,11 @@ pub(crate) fn unpack(
     };
     let array = match (form, file.array()) {
         (Form::Bytes, _) => None,
-        (Form::NpyIfArray, Err(error)) if matches!(error.kind(), ErrorKind::NotNumpy(_)) => None,
+        (Form::NpyIfArray, Err(error))
+            if command.ignore_metadata || matches!(error.kind(), ErrorKind::NotNumpy(_)) =>
+        {
+            None
+        }
         (Form::Npy | Form::NpyIfArray, array) => Some(array.map_err(fail)?),
     };
     let plain = match array {
