@@ -107,8 +107,8 @@ fn targets() -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// Builds all targets with the flags that cargo-fuzz uses. Returns the folder that contains the
-/// programs.
+/// Builds all targets with coverage instrumentation and the address sanitizer, like cargo-fuzz.
+/// Returns the folder that contains the programs.
 fn build() -> Result<PathBuf, String> {
     let host = host().ok_or("`rustc -vV` did not print the host")?;
     let mut command: Command = program("cargo");

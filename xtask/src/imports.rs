@@ -16,7 +16,7 @@ use crate::process::{no_more, root};
 /// The crates whose modules must not import each other in a cycle.
 const CRATES: &[&str] = &["asdf", "binio", "bloscpack", "dudley", "flux-archive"];
 
-/// Known cycles, each with a crate and the modules that may be part of a cycle.
+/// Known cycles, each given as a crate and the modules that the cycle may contain.
 const KNOWN_CYCLES: &[(&str, &[&str])] = &[];
 
 /// Lines that refer to a module, each preceded by its file and line number.

@@ -195,7 +195,7 @@ fn asdf_commands_replace_an_existing_file_only_with_force() {
 }
 
 #[test]
-fn a_dry_run_of_a_writing_command_writes_nothing_but_prints_the_usual_report() {
+fn a_dry_run_prints_the_usual_report_without_writing_any_files() {
     let folder = folder();
     let names = folder.names();
     for command in [

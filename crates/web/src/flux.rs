@@ -122,7 +122,7 @@ impl Format for File {
     }
 
     fn array(&self, _: &str) -> Result<Array<'_>> {
-        Err(failure("An archive contains no arrays."))
+        Err(failure("Flux archives do not contain arrays."))
     }
 
     fn parts(&self) -> Result<Table> {

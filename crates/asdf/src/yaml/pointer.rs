@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_bytes_is_found_by_its_base64_without_line_breaks() {
+    fn a_binary_key_is_found_by_its_base64_without_line_breaks() {
         let text = "? !!binary |\n  aGVs\n  bG8=\n: x\n";
         assert_eq!(find(text, "/aGVsbG8=").as_deref(), Ok("x"));
     }

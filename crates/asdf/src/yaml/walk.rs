@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_opens_shared_collections_once_and_ends_at_cycles() {
+    fn a_walk_opens_shared_collections_once_and_terminates_despite_cycles() {
         let text = "a: &a {x: 1, self: *a}\nb: *a\nc: {<<: *a, y: 2}\n";
         let expected = "/a /a/x /a/self /b /c /c/x /c/self /c/y";
         assert_eq!(pointers(text, Order::Depth).join(" "), expected);

@@ -77,9 +77,8 @@ impl Decoders {
                     .decompress(stream, out, FlushDecompress::Finish)
                     .map_err(|error| failed(&error))?;
                 if status != Status::StreamEnd {
-                    return Err(failed(
-                        &"the stream is incomplete, or it continues after the data",
-                    ));
+                    let message = "the stream is incomplete, or decodes to more than the data";
+                    return Err(failed(&message));
                 }
                 usize::try_from(zlib.total_out()).unwrap_or(usize::MAX)
             }

@@ -251,7 +251,8 @@ impl Storage for MemoryStorage {
         }
         let (effect, result) = lock(&self.log).record(Operation::CreateJournal);
         if effect.is_some() || result.is_ok() {
-            // A journal whose creation will be lost can still be written to until the power cut.
+            // Create the journal even if the fault discards this operation, because the program
+            // can write to it until the simulated power cut.
             let (place, log) = (StorageFile::Journal, Arc::clone(&self.log));
             self.journal = Some(MemoryFile { place, data: Vec::new(), log });
         }

@@ -107,7 +107,8 @@ impl Layout {
         self.plain_len
     }
 
-    /// Returns the chunks in the order of their data.
+    /// Returns the chunks in the order in which their data is unpacked, which may differ from their
+    /// order in the file.
     pub fn chunks(&self) -> &[ChunkEntry] {
         &self.chunks
     }

@@ -1,4 +1,4 @@
-//! Files of version 3 for tests, built byte by byte from the tables of the format.
+//! Test files, built byte by byte instead of by the writers under test.
 
 use binio::blosc::{CompressOptions, Compressor, compress};
 

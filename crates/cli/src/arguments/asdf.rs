@@ -285,8 +285,8 @@ pub(crate) struct New {
     /// not contain them, because the pointer may be mistyped
     #[arg(long, short, requires = "tree")]
     pub(crate) parents: bool,
-    /// Compression of the blocks: none, lz4 or lz4f; or zlib, bzp2, zstd, blsc or blsc-chunked,
-    /// which accept a level [default: none]
+    /// Compression of the blocks: none, lz4, lz4f, zlib, bzp2, zstd, blsc or blsc-chunked. All but
+    /// none, lz4 and lz4f accept a level [default: none]
     #[arg(long, value_name = "CODE[:LEVEL]")]
     pub(crate) compress: Option<Compression>,
     #[command(flatten)]
@@ -367,8 +367,8 @@ pub(crate) struct Import {
     /// The .npy file that contains the array
     #[arg(value_name = "X.npy")]
     pub(crate) array: PathBuf,
-    /// Compression of the block: none, lz4 or lz4f; or zlib, bzp2, zstd, blsc or blsc-chunked,
-    /// which accept a level [default: none]
+    /// Compression of the block: none, lz4, lz4f, zlib, bzp2, zstd, blsc or blsc-chunked. All but
+    /// none, lz4 and lz4f accept a level [default: none]
     #[arg(long, value_name = "CODE[:LEVEL]", conflicts_with = "inline")]
     pub(crate) compress: Option<Compression>,
     /// Store the elements inline in the tree
@@ -430,8 +430,8 @@ pub(crate) struct Changing {
 pub(crate) struct Convert {
     #[command(flatten)]
     pub(crate) copy: CopyRequest,
-    /// Compression of the blocks: none, lz4 or lz4f; or zlib, bzp2, zstd, blsc or blsc-chunked,
-    /// which accept a level [default: the current compression of each block]
+    /// Compression of the blocks: none, lz4, lz4f, zlib, bzp2, zstd, blsc or blsc-chunked. All but
+    /// none, lz4 and lz4f accept a level [default: the current compression of each block]
     #[arg(long, value_name = "CODE[:LEVEL]")]
     pub(crate) compress: Option<Compression>,
     #[command(flatten)]

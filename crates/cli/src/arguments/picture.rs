@@ -13,8 +13,8 @@ pub(crate) struct Picture {
     /// statistics if it has 1. Large arrays are not read completely
     #[arg(long, conflicts_with_all = ["output", "form", "full"])]
     pub(crate) preview: bool,
-    /// Write an array with 2 dimensions as a PNG picture to this file, or to standard output for
-    /// "-". NaN is transparent
+    /// Write a 2-dimensional array as a PNG image to this file, or to standard output if "-". NaN
+    /// becomes transparent
     #[arg(long, value_name = "OUT", conflicts_with_all = ["output", "form", "full", "preview"])]
     pub(crate) png: Option<PathBuf>,
     /// The values to draw in the darkest and the lightest colour: two numbers, such as -1,20, or
@@ -30,7 +30,7 @@ pub(crate) struct Picture {
     /// Draw row 0 at the bottom, as is the convention for FITS images
     #[arg(long)]
     pub(crate) flip: bool,
-    /// The maximum width and height of a PNG picture in pixels. If the array is larger, each pixel
+    /// The maximum width and height of a PNG image in pixels. If the array is larger, each pixel
     /// is the mean of a square block of elements
     #[arg(long, value_name = "PIXELS", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub(crate) size: u32,

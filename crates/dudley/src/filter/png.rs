@@ -93,9 +93,8 @@ impl Compress for Png {
             ::png::BitDepth::Eight => 1,
             ::png::BitDepth::Sixteen => 2,
             other => {
-                return Err(FilterError::new(format!(
-                    "it has a depth of {other:?}, expected 8 or 16 bits"
-                )));
+                let message = format!("the bit depth is {}, expected 8 or 16", other as u8);
+                return Err(FilterError::new(message));
             }
         };
         expected.expect(Image { width: info.width, height: info.height, channels, bytes })?;

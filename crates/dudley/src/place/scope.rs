@@ -1,5 +1,5 @@
-//! The values of names, and the element type and number of elements that an array has for these
-//! values.
+//! Resolving the names in shapes: the values of parameters and free names, and the element type and
+//! number of elements of an array that depends on them.
 
 use std::ops::Deref;
 

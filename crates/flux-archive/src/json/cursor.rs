@@ -181,7 +181,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads a short string without escapes, or an integer. Returns `None` for any other value.
+    /// Tries to read a short string without escapes, or an integer. Returns `None` for any other
+    /// value, and for a string close to the end of the text.
     /// Without this fast path, listing an archive of 100,000 small files takes 1.7 times as long
     /// (`cargo xtask bench flux-archive`, "many: list").
     pub(crate) fn short_value(&mut self) -> Option<&'a str> {

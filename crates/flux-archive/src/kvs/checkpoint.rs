@@ -19,7 +19,8 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// Parses the text of a checkpoint, which is a JSON object or, in old versions of Flux, a
-    /// blobref. Returns `None` for any other text, and for an object without a valid `rootref`.
+    /// blobref. Returns `None` for any other text, and for an object whose `rootref` is missing or
+    /// invalid, or whose `sequence` is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Value {

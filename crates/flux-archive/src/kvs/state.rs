@@ -13,8 +13,8 @@ use crate::json::Base64;
 use crate::model::BlobRef;
 use crate::store::{BlobStore, DirStore, get_verified};
 
-/// The maximum number of steps to resolve a key. Each name on its path, each link and each
-/// reference is a step. The keys of Flux consist of up to six names.
+/// The maximum number of steps when resolving a key. Each name in its path, each link and each
+/// reference counts as a step. The keys that Flux itself creates have far fewer names.
 const MAX_STEPS: usize = 256;
 
 /// The maximum number of keys to read when searching for jobs. Many directories can refer to the same directory, so a

@@ -94,7 +94,7 @@ impl<'a> Report<'a> {
         &self.archive
     }
 
-    /// Removes and returns the diagnostics collected so far, without resetting their number.
+    /// Removes and returns the diagnostics collected so far. They still count towards the limit.
     pub(crate) fn take(&mut self) -> Vec<Diagnostic> {
         self.diagnostics.drain(..).map(|(_, diagnostic)| diagnostic).collect()
     }

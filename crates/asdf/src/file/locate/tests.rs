@@ -208,7 +208,7 @@ fn a_stray_block_magic_in_the_padding_is_skipped_and_reported() {
 }
 
 #[test]
-fn without_a_plausible_block_the_first_magic_begins_the_first_block() {
+fn if_no_block_is_plausible_the_first_block_starts_at_the_first_magic() {
     for bad in [
         block(b"one").header_size(47),
         block(b"one").used_size(1000),

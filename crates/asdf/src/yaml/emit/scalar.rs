@@ -180,7 +180,7 @@ pub(crate) fn repr(value: f64) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
 }
 
-/// Formats a number without an exponent. The exponent determines the position of the point.
+/// Formats a mantissa and an exponent in positional notation, such as `0.00015`.
 fn positional(mantissa: &str, exponent: i32) -> String {
     let unsigned = mantissa.strip_prefix('-');
     let mut text = String::with_capacity(24);

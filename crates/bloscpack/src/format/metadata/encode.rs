@@ -113,7 +113,8 @@ impl Formatter for Ascii {
     }
 }
 
-/// Returns a complete section with this text: header, payload, padding and digest.
+/// Returns the complete metadata section for a text, including its header, payload, padding and
+/// digest.
 pub(crate) fn section(text: &[u8], options: &MetadataOptions) -> Result<Vec<u8>> {
     let header = MetaHeader {
         magic: MAGIC,

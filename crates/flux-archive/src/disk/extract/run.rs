@@ -324,8 +324,8 @@ impl Run<'_, '_> {
         let entry = &self.entries[index];
         let located = self.data(index);
         let name = name_of(entry.path());
-        // Renaming also detects an existing file. If the new file is large or has blobs, check
-        // before writing it, so that no work is wasted.
+        // With `Existing::Error`, the final rename fails if the file exists, so a small file needs no
+        // earlier check. Check before writing a large file or blobs, so that no work is wasted.
         let much = matches!(entry.content(), Content::Blobvec(_)) || content::is_large(entry.len());
         let late = self.options.existing == Existing::Error && !much;
         let decision = if late { Decision::Create } else { self.decide(parent, entry)? };
