@@ -88,7 +88,7 @@ pub(super) fn build(
         nodes: 0,
         reported: Vec::new(),
         document: Document {
-            // Reserve memory for one node per eight bytes, because few trees have more.
+            // Reserve memory for one node per eight bytes, because few trees have more nodes than that.
             records: Vec::with_capacity(text.len() / 8),
             written: text.into(),
             changed: String::new(),
@@ -281,8 +281,9 @@ impl Builder<'_, '_> {
 
     /// Adds `nodes` to the number of nodes. Fails if the sum exceeds the limit.
     fn count(&mut self, nodes: u64) -> Result<()> {
-        // With at most 2³⁰ nodes, an id has a spare bit to distinguish elements from records, and
-        // the length of the list of children, which can be twice as long, fits into 32 bits.
+        // With at most 2³⁰ nodes, an id has a spare bit to distinguish elements from records. The
+        // list of children can be twice as long as the list of nodes, and its length still fits into
+        // 32 bits.
         let limit = self.options.limits.max_items.min(1 << 30);
         self.nodes += nodes;
         if self.nodes > limit {
@@ -446,9 +447,9 @@ impl Builder<'_, '_> {
         None
     }
 
-    /// Returns `true` if the value of a merge key can be merged, because it is a mapping or a
-    /// sequence that contains only mappings. A sequence that is still open, because it contains the
-    /// mapping being built, is accepted.
+    /// Returns `true` if the value of a merge key can be merged. It must be a mapping, or a sequence
+    /// whose items are all mappings. A sequence that contains the mapping being built is still open,
+    /// and is also accepted.
     fn can_merge(&self, value: u32) -> bool {
         let kind = |id| self.document.kind(self.document.resolve(id));
         let mut items = self.document.written_children(self.document.resolve(value));

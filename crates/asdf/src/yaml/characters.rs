@@ -38,8 +38,8 @@ pub(super) fn check(text: &[u8]) -> Result<&str, BadCharacter> {
 
 fn reject_controls(text: &str) -> Result<(), BadCharacter> {
     for (number, chunk) in text.as_bytes().chunks(CHUNK).enumerate() {
-        // Most chunks contain nothing suspect. The fold has no branches, so the compiler can make
-        // it test many bytes at a time.
+        // Skip chunks without suspect bytes, since most chunks contain none. The fold has no
+        // branches, so the compiler can make it test many bytes at a time.
         if !chunk.iter().fold(false, |found, &byte| found | is_suspect(byte)) {
             continue;
         }

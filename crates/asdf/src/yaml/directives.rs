@@ -6,8 +6,8 @@
 //! %TAG !x! tag:example.com,2026:     the handle `!x!` stands for this prefix
 //! ```
 //!
-//! Each document has its own directives. Unless a directive declares them, `!` stands for local
-//! tags, and `!!` for YAML's own tags.
+//! Each document has its own directives. By default, `!` stands for local tags, and `!!` for YAML's
+//! own tags.
 
 use std::collections::HashMap;
 
@@ -112,8 +112,8 @@ impl Directives {
         }
     }
 
-    /// Resolves a tag from its spelling in the source to the full tag, or to `None` for `!`. The scanner has
-    /// already checked the syntax of the tag.
+    /// Resolves a tag from its spelling in the source to the full tag, or to `None` for `!` and `!<!>`. The
+    /// scanner has already checked the syntax of the tag.
     pub(super) fn resolve(&self, written: &str) -> Result<Option<String>, String> {
         if let Some(whole) = written.strip_prefix("!<") {
             let whole = whole.strip_suffix('>').and_then(percent_decode).unwrap_or_default();

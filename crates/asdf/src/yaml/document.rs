@@ -3,9 +3,9 @@
 //! Each node, except for the elements described below, is a 28-byte record. The record of a scalar
 //! usually refers to a range of the tree's text. For a block scalar, or if escapes or folded lines
 //! change the text, it refers to a range of a separate string. The record of a collection refers to
-//! a range in the list of children (for a mapping: key, value, key, value, ..), and the record of an
-//! alias to its target. Any number of nodes therefore fit in a handful of allocations. A document is
-//! dropped without recursion and may contain cycles.
+//! a range in the list of children, in which the keys and values of a mapping alternate. The record
+//! of an alias refers to its target. All nodes together therefore need only a handful of
+//! allocations. A document may contain cycles, and is dropped without recursion.
 //!
 //! The items of a flow sequence that contains only plain numbers (see `scan/numbers.rs`)
 //! are called *elements* and have no records. Only the offset of each element is stored, in four
@@ -490,8 +490,8 @@ impl Document {
         self.options.position(line, column, offset)
     }
 
-    /// Returns the offset of the first character of a block scalar's text that is neither a space
-    /// nor a line break. If there is no such character, returns the offset of the scalar itself.
+    /// Returns the offset of the first character in the text of a block scalar, ignoring spaces and
+    /// line breaks. If the text has no other characters, returns the offset of the scalar itself.
     fn block_text_start(&self, record: Record) -> usize {
         let (start, end) = (record.content as usize, record.end as usize);
         let written = self.written.get(start..end).unwrap_or_default();

@@ -239,7 +239,8 @@ mod tests {
         assert!(!equal("&a [x, *a]", "&a [x, &b [y, *a]]"));
         assert!(!equal("&a [x, *a]", "[x, [x, [x, []]]]"));
         assert!(equal("&a {k: *a}", "&a {k: {k: *a}}"));
-        // Compare two cycles whose lengths have no common factor.
+        // The lengths of the cycles have no common factor, so a naive comparison would take 251 * 241
+        // steps to reach a pair of nodes for the second time.
         let ring = |len: usize| "&a ".to_owned() + &"[".repeat(len) + "*a" + &"]".repeat(len);
         assert!(equal(&ring(251), &ring(241)));
     }

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_is_small_exactly_if_it_is_in_the_range_of_i128() {
+    fn integers_in_the_range_of_i128_are_small_and_all_others_are_large() {
         let limit = "170141183460469231731687303715884105728"; // 2^127
         let beyond = "170141183460469231731687303715884105729";
         let power = std::iter::once((2, 1)).chain(std::iter::repeat_n((2, 0), 127));

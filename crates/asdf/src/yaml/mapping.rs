@@ -21,7 +21,7 @@ use super::number;
 use super::scalar::{self, NodeKind, NodeStyle, ScalarRules};
 use crate::{Error, Result};
 
-/// Maximum number of entries in a mapping whose keys are not indexed.
+/// The keys of a mapping are indexed if it has more than this number of entries.
 pub(super) const INDEX_ABOVE: usize = 8;
 
 /// The effective entries of a mapping, which differ from the entries in the text because of merge

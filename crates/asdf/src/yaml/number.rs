@@ -1,6 +1,7 @@
 //! Recognising and parsing numbers in plain scalars.
 //!
-//! Notations under [`ScalarRules::Python`], which allows `_` at most positions after the first digit:
+//! Notations under [`ScalarRules::Python`] (`_` is also allowed in most positions after the first
+//! digit):
 //!
 //! ```text
 //! int     +1  -0  1_000      0b101  0x1f      017 (octal)      1:30 (base 60, ninety)
@@ -136,7 +137,7 @@ fn python_form(text: &str) -> Option<Form> {
         if special_float(text).is_some() {
             return Some(Form::Float);
         }
-        // A sign before a leading point makes the text a string.
+        // A sign before a leading decimal point makes the text a string.
         return (!is_signed && is_decimal_float(bare, false)).then_some(Form::Float);
     }
     if !first.is_ascii_digit() {
@@ -197,7 +198,8 @@ fn is_decimal(bare: &str) -> bool {
 }
 
 /// Returns `true` for an unsigned number with a decimal point and an optional exponent. If
-/// `lenient` is set, the exponent needs no sign, and a number with an exponent needs no point.
+/// `lenient` is set, the exponent needs no sign, and a number with an exponent needs no decimal
+/// point.
 fn is_decimal_float(bare: &str, lenient: bool) -> bool {
     let (mantissa, exponent) = match bare.find(['e', 'E']) {
         Some(at) => (&bare[..at], Some(&bare[at + 1..])),
@@ -246,7 +248,7 @@ fn special_float(text: &str) -> Option<f64> {
     }
 }
 
-/// Converts digits with a point, an exponent or colons to a float.
+/// Converts a number in decimal or base-60 notation to a float.
 fn float_of_digits(text: &str) -> Option<f64> {
     if let Ok(value) = text.parse() {
         return Some(value);
@@ -344,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn libasdf_rules_accept_floats_without_a_point_or_exponent_sign() {
+    fn libasdf_rules_accept_more_float_notations_than_python_rules() {
         for (text, want) in [("1e3", 1e3), ("1e+3", 1e3), ("-.5", -0.5), ("1.0e3", 1e3)] {
             assert_eq!(float(text, ScalarRules::Libasdf), Some(want), "{text}");
         }
@@ -369,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn text_tagged_as_a_float_may_use_more_notations() {
+    fn text_tagged_as_a_float_need_not_look_like_a_float() {
         for (text, want) in
             [("5", 5.0), ("1e3", 1e3), ("-.5", -0.5), ("08", 8.0), ("-INF", { f64::NEG_INFINITY })]
         {

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_dates_have_their_own_kinds() {
+    fn numbers_and_dates_are_recognised_by_their_notation() {
         assert_eq!(kind("017"), NodeKind::Int);
         assert_eq!(kind("5."), NodeKind::Float);
         assert_eq!(kind("2001-12-14"), NodeKind::Date);

@@ -216,7 +216,7 @@ impl Document {
 
     /// Returns the comments on the lines directly above a node; see [`Comments::before`].
     fn comments_before(&self, id: u32) -> Vec<NodeComment<'_>> {
-        // A value has the same comments above it as its key.
+        // The comments above an entry belong to both its key and its value.
         let first = match self.place_in_parent(id) {
             Some((parent, place)) if self.kind(parent) == NodeKind::Mapping => {
                 self.written_children(parent).get(place - place % 2).unwrap_or(id)

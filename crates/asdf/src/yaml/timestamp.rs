@@ -188,7 +188,7 @@ impl Cursor<'_> {
         blanks > 0
     }
 
-    /// Parses the digits after the point as microseconds.
+    /// Parses the digits after the decimal point as microseconds.
     fn fraction(&mut self) -> u32 {
         let mut microsecond = 0;
         let mut unit = 100_000;

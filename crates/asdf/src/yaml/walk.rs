@@ -98,8 +98,8 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.seen.insert(collection)
     }
 
-    /// Allows a collection to be opened again. If this is called at the end of every collection,
-    /// the walk stops only at cycles.
+    /// Allows a collection to be opened again. If this is called at the end of every collection, a
+    /// depth-first walk can open a shared collection at each of its occurrences, except inside itself.
     pub(crate) fn forget(&mut self, collection: &K) {
         self.seen.remove(collection);
     }

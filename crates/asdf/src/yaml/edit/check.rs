@@ -104,7 +104,7 @@ pub(crate) fn is_same_text(want: YamlNode<'_>, found: YamlNode<'_>) -> bool {
 }
 
 /// Returns `true` if two nodes have the same tag. An explicit `!!timestamp` tag on a date-time is
-/// ignored, because a date-time inside brackets may need one.
+/// ignored, because an edit may have to add this tag inside brackets.
 pub(crate) fn is_same_tag(want: YamlNode<'_>, found: YamlNode<'_>) -> bool {
     let tag = |node: YamlNode<'_>| {
         let tag = node.tag().map(str::to_owned);

@@ -59,7 +59,7 @@ pub(crate) fn some(source: &str, container: YamlNode<'_>, indexes: &[usize]) -> 
         } else {
             from_lines(source, &slot)?
         };
-        // The ranges of adjacent children may overlap.
+        // The ranges of adjacent children may overlap, but replacements must not.
         let start = last.map_or(part.start, |last| part.start.max(last.end));
         let part = start..part.end.max(start);
         splices.add(part.clone(), "");

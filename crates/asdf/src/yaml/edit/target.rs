@@ -21,8 +21,9 @@ pub(crate) enum Place {
     Entries(Vec<usize>),
     /// An item of a sequence.
     Item(usize),
-    /// A new key, and the remaining tokens of the pointer, which require new collections inside the
-    /// value of the new key. In an ordered mapping, the key becomes a new item.
+    /// A new key, and the remaining tokens of the pointer. A new collection is created for each of
+    /// these tokens, and the outermost one becomes the value of the key. In an ordered mapping, the
+    /// key becomes a new item.
     NewKey(String, Vec<String>),
     /// The position after the last item of a sequence.
     NewItem,
@@ -154,7 +155,7 @@ fn is_merge_key(key: YamlNode<'_>) -> bool {
         }
 }
 
-/// Returns the error for a pointer that does not lead to a value that can be changed.
+/// Returns the error for a pointer that does not refer to a changeable value.
 fn not_found(root: YamlNode<'_>, pointer: &str) -> Error {
     match root.pointer(pointer) {
         Err(error) => error,

@@ -7,7 +7,7 @@ use crate::yaml::{NodeKind, NodeStyle, ScalarRules, resolve};
 pub(crate) struct Place {
     /// True if the scalar is inside brackets.
     pub(crate) in_flow: bool,
-    /// True if the scalar is the key of a mapping, on the same line as its value.
+    /// True if the scalar is a mapping key that is written on the same line as its value.
     pub(crate) is_key: bool,
     /// True if the scalar has a tag that determines its type.
     pub(crate) is_tagged: bool,
@@ -112,8 +112,8 @@ pub(crate) fn default_style(text: &str, place: Place) -> NodeStyle {
     quoted_style(analysis, place, !place.is_tagged && resolves(text))
 }
 
-/// Returns the simplest style in which a string is read back as a string. `resolves` is true if the
-/// string would be read as another type without quotes.
+/// Returns the simplest style in which a string is read back as a string. If `resolves` is true, the
+/// string needs quotes, because it would otherwise be read as another type.
 fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> NodeStyle {
     if analysis.plain(place) && !resolves {
         return NodeStyle::Plain;
@@ -169,7 +169,7 @@ pub(crate) fn float_text(value: f64) -> String {
 /// Formats a finite number like Python's `repr`, but without a trailing `.0`: `1`, `0.1`, `1e+16`,
 /// `1.5e-05`.
 pub(crate) fn repr(value: f64) -> String {
-    // The mantissa has one digit before the point: `1.5e-5`.
+    // The mantissa has one digit before the decimal point: `1.5e-5`.
     let scientific = format!("{value:e}");
     let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_are_written_with_a_point_and_a_signed_exponent() {
+    fn floats_are_written_with_a_decimal_point_and_a_signed_exponent() {
         // Expected values come from Python: `yaml.safe_dump` of each value.
         for (value, text) in [
             (1.0, "1.0"),

@@ -17,8 +17,8 @@ pub(crate) struct TextBuilder {
     /// True if no space is needed before the next text, usually because the last character was a
     /// space or a line break.
     pub(crate) is_blank: bool,
-    /// True if the current line contains only indentation and block indicators (`-`, `?` or `:`) so
-    /// far.
+    /// True if the current line so far contains only indentation and block indicators (`-`, `?` or
+    /// `:`).
     pub(crate) is_indentation: bool,
     /// Column of the innermost collection; `None` outside all collections.
     pub(crate) indent: Option<usize>,

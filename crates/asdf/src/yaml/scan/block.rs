@@ -14,7 +14,7 @@ use crate::yaml::scalar::NodeStyle;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chomping {
     Strip,
-    /// Keeps only the first line break.
+    /// Keeps only the first of the line breaks at the end.
     Clip,
     Keep,
 }

@@ -358,9 +358,10 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Begins a block collection at `column`, unless the cursor is inside brackets, or `column` is
-    /// not greater than the column of the innermost block collection. `token` is the number of the
-    /// first token inside the new collection, or `None` if this token has not been scanned yet.
+    /// Begins a block collection at `column`. Does nothing if the cursor is inside brackets, or if
+    /// `column` is not greater than the column of the innermost block collection. `token` is the
+    /// number of the first token inside the new collection, or `None` if this token has not been
+    /// scanned yet.
     fn open_block(&mut self, kind: TokenKind, column: usize, start: usize, token: Option<usize>) {
         let column = isize::try_from(column).unwrap_or(isize::MAX);
         if self.is_flow() || self.indent >= column {

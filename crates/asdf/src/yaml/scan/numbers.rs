@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Only numbers that all rules read in the same way are joined: decimal floats with a digit before
-//! the point and a sign before the exponent, `.inf` and `.nan`, and decimal integers with fewer
-//! than 18 characters and no leading zeros. A list that contains anything else, such as a number in
-//! base 60 or a comment, is scanned item by item, which results in the same nodes.
+//! the decimal point and a sign before the exponent, `.inf` and `.nan`, and decimal integers with
+//! fewer than 18 characters and no leading zeros. A list that contains anything else, such as a
+//! comment or a number in base 60, is scanned item by item, which results in the same nodes.
 
 use super::{Scanner, Span, Token, TokenKind, offset};
 
@@ -36,7 +36,8 @@ impl Scanner<'_> {
         let (mut line_start, mut floats) = (self.cursor.line_start, false);
         let mut at = self.cursor.at + 1;
         loop {
-            // A tab is always valid before a number, but not always after one.
+            // Accept tabs here, because a tab is always valid before a number. A tab after a number is
+            // not always valid, so it is left to the general scanner.
             skip_space(bytes, &mut at, &mut line_start, b'\t');
             if bytes.get(at) == Some(&b']') && at > self.cursor.at + 1 {
                 let has_numbers =
@@ -78,8 +79,8 @@ fn digits_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(&eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let eight = u64::from_le_bytes(eight);
         // The ASCII codes of digits are hexadecimal 30 to 39, so adding 6 does not change the upper
-        // half of the byte. A carry affects only bytes after the first non-digit, whose bits are
-        // ignored.
+        // half of the byte. A carry changes only bytes after the first non-digit, and these bytes
+        // are ignored.
         let halves = 0xf0f0_f0f0_f0f0_f0f0;
         let digit = 0x3030_3030_3030_3030;
         let above = eight.wrapping_add(0x0606_0606_0606_0606);

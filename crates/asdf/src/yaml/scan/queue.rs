@@ -2,7 +2,8 @@
 
 use super::Token;
 
-/// Minimum number of consumed tokens to remove from memory at a time while others are queued.
+/// While other tokens are queued, at least this number of consumed tokens is removed from memory at
+/// a time.
 const KEPT: usize = 32;
 
 /// A short queue of tokens into which tokens can be inserted at any index.
@@ -62,8 +63,8 @@ mod tests {
     #[test]
     fn removing_consumed_tokens_keeps_the_others_in_order() {
         let mut queue = Queue::default();
-        // Never empty the queue, because `pop` then clears it and does not reach the code that drains
-        // consumed tokens.
+        // Always leave a token in the queue. If `pop` emptied the queue, it would clear the list
+        // instead of draining the consumed tokens.
         for number in 0..1000 {
             queue.push(token(3 * number));
             queue.push(token(3 * number + 2));
