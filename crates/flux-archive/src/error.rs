@@ -43,7 +43,7 @@ pub enum ErrorKind {
         /// A description of how the entry violates the rule.
         message: String,
     },
-    /// The document has no value at a JSON pointer.
+    /// The JSON pointer is malformed, or the document has no value at this pointer.
     #[error("JSON pointer {pointer:?}: {message}")]
     Pointer {
         /// The pointer given by the caller.
@@ -300,8 +300,9 @@ pub enum KvsError {
         /// The type that was expected.
         expected: &'static str,
     },
-    /// The object of the key or an object on the path to it is malformed. Also returned if links
-    /// form a cycle, or if there are too many keys to search for jobs.
+    /// The object of the key or an object on the path to it is malformed. Also returned if
+    /// resolving the key takes too many steps, as in a cycle of links, or if there are too many keys
+    /// to search for jobs.
     #[error("{key}: {message}")]
     Invalid {
         /// The key that was requested.
@@ -309,8 +310,8 @@ pub enum KvsError {
         /// A description of the error.
         message: String,
     },
-    /// A blob with the value of the key, or on the path to the key, cannot be read. Also returned
-    /// if the value is too large.
+    /// A blob that contains a part of the value or an object on the path to the key cannot be read.
+    /// Also returned if the value is too large.
     #[error("{key}: blob {blobref}: {error}")]
     Blob {
         /// The key that was requested.
@@ -326,8 +327,8 @@ pub enum KvsError {
 }
 
 impl KvsError {
-    /// Returns `true` if the error means that a key has an unexpected type, or that the object of a
-    /// key, a blob or the store is damaged.
+    /// Returns `true` for [`Type`](Self::Type) and [`Invalid`](Self::Invalid), and for any error that
+    /// means that a blob or the store is damaged.
     pub fn is_bad_data(&self) -> bool {
         match self {
             Self::Type { .. } | Self::Invalid { .. } => true,

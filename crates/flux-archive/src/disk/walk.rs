@@ -14,8 +14,8 @@ const KEPT_LEVELS: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Walk {
     root: Dir,
-    /// The names and descriptors of the directories from below the root to the most recently opened
-    /// directory, outermost first. At most [`KEPT_LEVELS`] directories are kept.
+    /// The names and descriptors of the most recently opened directory and the directories above it,
+    /// outermost first, without the root. Only the outermost [`KEPT_LEVELS`] directories are kept.
     kept: Vec<(Box<str>, Dir)>,
     /// The path and descriptor of the last directory deeper than [`KEPT_LEVELS`].
     deep: Option<(Box<str>, Dir)>,

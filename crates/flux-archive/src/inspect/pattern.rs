@@ -134,7 +134,7 @@ fn set(text: &str, character: char) -> Option<(bool, &str)> {
 /// exist.
 const NO_MATCH: Option<(bool, &str)> = Some((false, ""));
 
-/// An unknown collating symbol.
+/// An unknown or incomplete collating symbol.
 struct NoSymbol;
 
 /// Returns the name in a bracketed expression such as `[:alpha:]`, and the text after the
@@ -143,8 +143,9 @@ fn bracketed<'t>(text: &'t str, mark: &str) -> Option<(&'t str, &'t str)> {
     text.strip_prefix('[')?.strip_prefix(mark)?.split_once(&format!("{mark}]"))
 }
 
-/// Returns the first character of a set, and the text after that character. Returns `None` if the
-/// text ends early, and an error if the set begins with an unknown collating symbol.
+/// Returns the next character of a set, and the text after it. `text` is the rest of the pattern,
+/// starting at this character. Returns `None` if the text ends early, and an error if it begins with
+/// an unknown or incomplete collating symbol.
 fn member(text: &str) -> Option<Result<(char, &str), NoSymbol>> {
     if text.starts_with("[.") {
         let symbol = bracketed(text, ".").and_then(|(name, behind)| {

@@ -81,7 +81,8 @@ impl<'a> Base64<'a> {
         self.len() == 0
     }
 
-    /// Returns `true` if the text conforms to RFC 4648: it is padded, and its unused bits are zero.
+    /// Returns `true` if the text conforms to RFC 4648: its padding is correct, and its unused bits are
+    /// zero.
     pub fn is_tidy(&self) -> bool {
         self.tidy
     }

@@ -182,9 +182,9 @@ impl<'a> Cursor<'a> {
     }
 
     /// Tries to read a short string without escapes, or an integer. Returns `None` for any other
-    /// value, and for a string close to the end of the text.
-    /// Without this fast path, listing an archive of 100,000 small files takes 1.7 times as long
-    /// (`cargo xtask bench flux-archive`, "many: list").
+    /// value, and for a string close to the end of the text. Without this fast path, listing an
+    /// archive of 100,000 small files takes 1.7 times as long (`cargo xtask bench flux-archive`,
+    /// "many: list").
     pub(crate) fn short_value(&mut self) -> Option<&'a str> {
         let rest = self.peek_rest();
         let len = match rest {

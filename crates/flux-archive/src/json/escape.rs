@@ -208,8 +208,8 @@ fn scan_until(bytes: &[u8], stop: impl Fn(Option<char>) -> bool) -> (usize, Meas
 
 /// Measures a block that is valid and does not contain the end of the string. Every escape in the
 /// block must have two characters and must not be `\\`, so that every backslash starts an escape.
-/// Returns the length of the block and the number of escapes, or `None` for any other block. The
-/// compiler vectorises the loops.
+/// Returns the number of bytes measured and the number of escapes, or `None` for any other block.
+/// The compiler vectorises the loops.
 fn simple_block(bytes: &[u8]) -> Option<(usize, usize)> {
     let block: &[u8; BLOCK + 1] = bytes.first_chunk()?;
     let is = |byte: u8, other: u8| u8::from(byte == other);
@@ -297,7 +297,7 @@ fn decode_blocks(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
             len += character.encode_utf8(&mut room[len..]).len();
             from += used;
         } else {
-            // Stop at an escape that is malformed or an unpaired surrogate.
+            // Stop at a malformed escape or an unpaired surrogate.
             return (at + from, to + len);
         }
         (at, to) = (at + from, to + len);

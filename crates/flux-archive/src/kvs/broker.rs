@@ -126,7 +126,7 @@ impl BrokerState {
     ///
     /// # Errors
     ///
-    /// Same as [`StateDir::archives`].
+    /// For a state directory, same as [`StateDir::archives`]. Never fails for a dump.
     pub fn archives(&self) -> Result<Vec<String>, KvsError> {
         match self {
             Self::Directory(state) => state.archives(),
@@ -142,8 +142,8 @@ impl BrokerState {
         }
     }
 
-    /// Returns the IDs of all jobs in ascending order, and the errors from directories that could
-    /// not be read. In a dump, only jobs with a jobspec are found.
+    /// Returns the IDs of all jobs in ascending order, and the errors from the search. For a state
+    /// directory, same as [`StateDir::jobs`]. In a dump, only jobs with a jobspec are found.
     pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
         match self {
             Self::Directory(state) => state.jobs(),

@@ -19,8 +19,8 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// Parses the text of a checkpoint, which is a JSON object or, in old versions of Flux, a
-    /// blobref. Returns `None` for any other text, and for an object whose `rootref` is missing or
-    /// invalid, or whose `sequence` is invalid.
+    /// blobref. In an object, the blobref is the member `rootref`. Returns `None` if the blobref is
+    /// missing or invalid, or if the object has an invalid `sequence`.
     pub fn parse(text: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Value {

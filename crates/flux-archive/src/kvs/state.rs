@@ -130,8 +130,8 @@ impl StateDir {
     ///
     /// # Errors
     ///
-    /// Same as [`value`](Self::value), but does not fail if the directory of archives is missing, because then there
-    /// are no archives.
+    /// Same as [`value`](Self::value), except that the key `archive` must be a directory. Does not fail if this key is
+    /// missing, because then there are no archives.
     pub fn archives(&self) -> Result<Vec<String>, KvsError> {
         let entries = match self.entries("archive", None) {
             Err(KvsError::NotFound(_)) => return Ok(Vec::new()),
@@ -155,7 +155,8 @@ impl StateDir {
         self.value(&format!("job.{}.jobspec", job.key()))
     }
 
-    /// Returns the IDs of all jobs in ascending order, and the errors from directories that could not be read.
+    /// Returns the IDs of all jobs in ascending order, and the errors from directories that could not be read. The
+    /// search ends with an error after too many keys, and the IDs may then be incomplete.
     pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
         let (mut jobs, mut failures) = (Vec::new(), Vec::new());
         // The directories yet to be read, each with its key, the number of digit groups that follow
@@ -211,10 +212,11 @@ impl StateDir {
     ///
     /// # Errors
     ///
-    /// Fails with [`KvsError::NotFound`] if there is no such key, with [`KvsError::Type`] if the key is a directory or
-    /// leads through a value, with [`KvsError::Blob`] if a blob with the value or on the path to the key is missing,
-    /// damaged or unreadable, or if the value is too large, and with [`KvsError::Invalid`] if the object of the key or
-    /// an object on the path is malformed, or if links form a cycle.
+    /// Fails with [`KvsError::NotFound`] if there is no such key, and with [`KvsError::Type`] if the key is a directory
+    /// or leads through a value. Fails with [`KvsError::Blob`] if the value is too large, or if a blob that contains a
+    /// part of the value or an object on the path to the key is missing, damaged or unreadable. Fails with
+    /// [`KvsError::Invalid`] if the object of the key or an object on the path is malformed, or if resolving the key
+    /// takes too many steps, as in a cycle of links.
     pub fn value(&self, key: &str) -> Result<Vec<u8>, KvsError> {
         let invalid = |message: &str| invalid(key, message);
         let object = self.look_up(key)?;

@@ -76,7 +76,8 @@ impl<'a> Entry<'a> {
         self.mode.file_type()
     }
 
-    /// Returns the value of the member `size` in bytes, or `None` if the entry has no such member.
+    /// Returns the value of the member `size` in bytes, or `None` if the entry has no such member or
+    /// was parsed as a directory or link.
     pub fn size(&self) -> Option<u64> {
         self.size
     }

@@ -2,8 +2,7 @@
 
 binio::limits! {
     /// Limits for reading or extracting an archive. The numbers in an archive cannot be trusted: a
-    /// region takes up less than 100 bytes in the document, but its blob may need a gigabyte on
-    /// disk.
+    /// region takes up about 100 bytes in the document, but its blob may need a gigabyte on disk.
     ///
     /// ```
     /// use flux_archive::Limits;
@@ -20,8 +19,8 @@ binio::limits! {
         max_members: u64 = 10_000;
         /// The maximum number of regions of a file. Default: 16 million.
         max_regions: u64 = 1 << 24;
-        /// The maximum number of diagnostics to collect. Parsing fails if there are more errors, but only counts
-        /// further warnings. Default: 10,000.
+        /// The maximum number of errors to collect, and also the maximum number of warnings. Parsing fails if there are
+        /// more errors, but only counts further warnings. Default: 10,000.
         max_diagnostics: u64 = 10_000;
         /// The maximum length of a path in bytes. Default: 4095, as on Linux.
         max_path_len: u64 = 4095;

@@ -101,8 +101,7 @@ impl OpenOptions {
         Ok(self.parse(&self.read_source(source)?)?.into_owned())
     }
 
-    /// Returns all deviations from RFC 37 that the profile reports or rejects, in the order of the
-    /// document.
+    /// Returns all deviations from RFC 37 that the profile reports or rejects, in document order.
     ///
     /// ```
     /// use flux_archive::diagnostic::Code;

@@ -227,7 +227,7 @@ fn mode<'a>(members: &Members<'a>, report: &mut Report<'a>) -> Option<Mode> {
     known
 }
 
-/// A member has the wrong type. This deviation has already been reported.
+/// The error for a member of the wrong type. The deviation has already been reported.
 #[derive(Clone, Copy)]
 struct Wrong;
 

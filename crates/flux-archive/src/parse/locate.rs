@@ -75,8 +75,8 @@ pub(super) fn locate<'a>(text: &'a str, pointer: Option<&str>) -> Result<Place<'
 ///
 /// # Errors
 ///
-/// Fails with [`ErrorKind::Pointer`] if there is no such value, and with [`ErrorKind::Json`] if the document is not
-/// valid JSON.
+/// Fails with [`ErrorKind::Pointer`] if the pointer is malformed or there is no such value, and with
+/// [`ErrorKind::Json`] if the document is not valid JSON.
 pub fn value_at<'a>(document: &'a [u8], pointer: &str) -> Result<&'a str> {
     let text = text_of(document)?;
     let mut cursor = if pointer.is_empty() { Cursor::new(text) } else { follow(text, pointer)? };

@@ -25,8 +25,8 @@ pub(super) const PIECE: usize = 64 << 10;
 
 /// The checked part of a string in a source.
 pub(super) struct LongString {
-    /// The number of bytes between the previous entry, or the start of the source, and the first
-    /// character of the string.
+    /// The number of bytes from the end of the previous entry to the first character of the string.
+    /// For the first entry, the number of bytes from the start of the source.
     pub(super) head: usize,
     /// The position of the checked part in the source.
     pub(super) range: Range<u64>,

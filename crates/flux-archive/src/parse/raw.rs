@@ -124,8 +124,8 @@ impl<'a> RawEntries<'a> {
         is_array.then(|| Self { index, ..Self::at(place, options) })
     }
 
-    /// Returns the offset of the first character of `data` in the next entry. Returns `None` if the text ends before
-    /// this character, or if `data` is not a string.
+    /// Returns the offset of the first character of `data` in the next entry. Returns `None` if the entry has no `data`,
+    /// if `data` is not a string, or if the text ends before this character.
     #[cfg(unix)]
     pub(super) fn data_start(self) -> Option<usize> {
         let Self { mut cursor, index, .. } = self;

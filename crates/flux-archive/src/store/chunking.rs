@@ -27,7 +27,7 @@ impl Default for Chunking {
 }
 
 impl Chunking {
-    /// Returns the defaults of Flux.
+    /// Returns the default options, which are those of Flux.
     pub fn new() -> Self {
         Self::default()
     }

@@ -60,7 +60,7 @@ const COMPRESS_FROM: usize = 256;
 /// The maximum compression ratio of LZ4.
 const LZ4_RATIO: u64 = 255;
 
-/// A store of blobs in the `content.sqlite` of Flux. The database must not be open in a running
+/// A blob store in Flux's `content.sqlite` database. The database must not be open in a running
 /// broker.
 ///
 /// Reading does not change the file. If a crashed broker left a log next to it (`-wal` or
@@ -83,7 +83,8 @@ const LZ4_RATIO: u64 = 255;
 #[derive(Debug)]
 pub struct SqliteStore {
     connection: Mutex<Connection>,
-    /// Database engine steps since the last row or the start of the query, in thousands.
+    /// The number of database engine steps since the last row or the start of the query, in
+    /// thousands.
     steps: Arc<AtomicU32>,
     /// The copy that is read, on systems that cannot remove open files. It is removed on drop.
     _copy: Option<DatabaseCopy>,

@@ -16,7 +16,7 @@ pub(super) struct Plan<'e> {
     pub(super) size: Option<u64>,
 }
 
-/// The value of `data`.
+/// The value of the member `data`.
 pub(super) enum Data<'e> {
     /// Any JSON value.
     Json(&'e str),

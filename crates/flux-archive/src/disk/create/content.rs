@@ -41,7 +41,7 @@ pub(super) enum Body {
     Content(Content<'static>),
     /// A small file, whose encoded data is in [`Buffers`].
     Encoded(Encoded),
-    /// A file too large for memory, its encoding, and the maximum number of bytes to write.
+    /// A file too large to encode in memory, its encoding, and the maximum number of bytes to write.
     Stream(File, Encoding, u64),
 }
 
@@ -209,8 +209,8 @@ fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, 
     Ok(data)
 }
 
-/// Determines the encoding of a file too large for memory. Also returns the maximum number of bytes
-/// to write: the length of the text, or no limit for base64.
+/// Determines the encoding of a file too large to encode in memory. Also returns the maximum number
+/// of bytes to write: the length of the text, or no limit for base64.
 fn encoding_of(file: &File) -> Result<(Encoding, u64)> {
     let (mut detector, mut len) = (Detector::default(), 0);
     for_each_piece(file, 0, |_, piece| {

@@ -118,7 +118,7 @@ impl<'o> Creator<'o> {
     ///
     /// # Errors
     ///
-    /// Fails if the system cannot identify the file.
+    /// Fails if the status of the file cannot be read.
     pub fn leave_out(mut self, file: impl AsFd) -> io::Result<Self> {
         self.left_out.push(stat(file)?.id());
         Ok(self)

@@ -185,7 +185,7 @@ struct Taken {
 
 impl Taken {
     /// Adds a file and returns `true`, or returns `false` if the file is already present. Fails if
-    /// a different file has the same path, or if a path would lead through a file or link.
+    /// a different file has the same path, or if a file or link would be above another path.
     fn take(&mut self, item: &Item) -> Result<bool> {
         let (path, id) = (item.path.as_str(), item.found.id());
         if let Some(&(before, _)) = self.files.get(path) {

@@ -11,9 +11,9 @@ use crate::model::{Entry, FileType};
 /// An existing directory is never removed, so a file or link with the same path cannot be
 /// extracted. The same applies to an existing special file, such as a FIFO. A directory entry
 /// succeeds if the directory already exists, but the permissions and times of the directory change
-/// only with a policy that replaces files. A directory entry always fails if there is a file or
-/// link at its path. Only [`Overwrite`](Self::Overwrite) replaces a link with a file, or a file
-/// with a link; with any other policy, the entry fails.
+/// only with [`Overwrite`](Self::Overwrite), or with [`Newer`](Self::Newer) if the entry is newer. A
+/// directory entry always fails if there is a file or link at its path. Only `Overwrite` replaces a
+/// link with a file, or a file with a link; with any other policy, the entry fails.
 ///
 /// ```
 /// use flux_archive::disk::{Existing, Extractor};

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::error::Failure;
 
-/// The result of an extraction.
+/// The result of an extraction. After a dry run, entries are counted as if they had been extracted,
+/// but [`bytes`](Self::bytes) is 0.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct ExtractReport {
