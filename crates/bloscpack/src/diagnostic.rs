@@ -72,8 +72,8 @@ binio::codes! {
         /// A chunk has an invalid structure or a wrong digest, is a Blosc2 buffer, or does not
         /// decode.
         BadChunk = "BadChunk": Error;
-        /// There is a journal next to the file, because an in-place change was interrupted or is
-        /// still in progress, or because the journal belongs to another file.
+        /// There is a journal next to the file. Either an in-place change of the file was
+        /// interrupted or is still in progress, or the journal belongs to another file.
         Journal = "Journal": Error;
     }
 }

@@ -199,7 +199,7 @@ pub enum ErrorKind {
         what: &'static str,
         /// The maximum value allowed.
         limit: u64,
-        /// The value that would be needed.
+        /// The value required, which exceeds `limit`.
         requested: u64,
     },
     /// Other damage, such as an interrupted in-place change, or a file without a single intact

@@ -14,8 +14,8 @@ use crate::error::Result;
 pub use binio::write::journal::Pending;
 
 /// Advice on how to undo an interrupted change, for the end of messages. The function
-/// [`recover`](crate::repair::recover) reads any source and rolls nothing back, but the command
-/// `recover` of the command line rolls the change back first.
+/// [`recover`](crate::repair::recover) reads any source and rolls nothing back. The `recover`
+/// subcommand of the command-line program, however, rolls the change back first.
 pub(crate) const REMEDY: &str =
     "appending to the file, editing its metadata or recovering it rolls the change back";
 

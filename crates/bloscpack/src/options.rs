@@ -35,7 +35,7 @@ pub enum ChunkOrder {
     /// Reject the file, because the order of its data is ambiguous.
     #[default]
     Unambiguous,
-    /// Use the order of the offsets, as specified in the first description of the format.
+    /// Use the order of the offsets, as the first description of the format requires.
     Offsets,
     /// Use the order of the chunks in the file, as the original program does.
     File,

@@ -68,8 +68,8 @@ struct Cursor<'r> {
     file: &'r Reader,
     /// The index and the Blosc buffer of the chunk that was used last.
     chunk: Option<(usize, Bytes)>,
-    /// The range of the decoded block in the data of the file. The decoded bytes are at the
-    /// beginning of `data`.
+    /// The range of the uncompressed data that the decoded block contains. The decoded bytes are
+    /// at the beginning of `data`.
     block: Range<u64>,
     data: Vec<u8>,
     scratch: Scratch,
@@ -81,7 +81,7 @@ impl<'r> Cursor<'r> {
         Self { file, chunk: None, block: 0..0, data: Vec::new(), scratch }
     }
 
-    /// Fills `out` with data of the file, starting at offset `at`.
+    /// Fills `out` with the uncompressed data that begins at offset `at`.
     fn read(&mut self, mut at: u64, mut out: &mut [u8]) -> Result<()> {
         if out.len() >= PARALLEL {
             return self.file.read_into(out, at, &UnpackOptions::new());
@@ -104,7 +104,7 @@ impl<'r> Cursor<'r> {
     }
 
     /// Decodes the block that contains offset `at`. If the block begins at `at` and fits into
-    /// `out`, decodes it there and returns its length. Otherwise, stores the block in `data` and
+    /// `out`, decodes it into `out` and returns its length. Otherwise, decodes it into `data` and
     /// returns 0.
     fn load(&mut self, at: u64, out: &mut [u8]) -> Result<usize> {
         let len = self.file.len();

@@ -39,7 +39,7 @@ impl WriteOptions {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::InvalidOption`] if the metadata is set but is not an object, if the chunk size is
-    /// invalid, or if an element is larger than a chunk can be.
+    /// invalid, or if an element is larger than the maximum chunk size.
     pub fn array(self, info: &ArrayInfo) -> Result<Self> {
         let rejected = || {
             let message = "not an object, so it cannot describe an array".to_owned();

@@ -355,7 +355,7 @@ mod tests {
     }
 
     /// Returns the number of elements that precede an element in the data, computed from the
-    /// definition of the order.
+    /// definitions of C and Fortran order.
     fn place(index: &[u64], shape: &[u64], order: Order) -> u64 {
         let axes = index.iter().zip(shape);
         let step = |place: u64, (index, count): (&u64, &u64)| place * count + index;
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_without_elements_are_not_decoded() {
+    fn blocks_without_selected_elements_are_not_decoded() {
         let info = info("<u2", &[4, 64], Order::C);
         let data = vec![1; 512];
         let mut file = file(&info, &data, 512);

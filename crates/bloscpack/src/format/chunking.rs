@@ -64,7 +64,7 @@ impl ChunkSize {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::InvalidOption`] if this size is invalid, or if an item is larger
-    /// than a chunk can be.
+    /// than the maximum chunk size.
     pub fn whole_items(self, itemsize: u64) -> Result<Self> {
         let bytes = u64::from(self.bytes()?);
         let whole = bytes - bytes.checked_rem(itemsize).unwrap_or(0);

@@ -111,8 +111,8 @@ pub struct Header {
     pub chunk_size: Option<u32>,
     /// The uncompressed length of the last chunk, in bytes; `None` if unknown.
     pub last_chunk: Option<u32>,
-    /// The number of chunks, or `None` if it is unknown. The chunks then extend to the end of the
-    /// file.
+    /// The number of chunks. If it is unknown, this is `None`, and the chunks extend to the end of
+    /// the file.
     pub nchunks: Option<u64>,
     /// The number of spare offsets, one for each chunk that can be appended.
     pub max_app_chunks: u64,
@@ -369,7 +369,7 @@ impl Header {
         let room = stored_count("max_app_chunks", 24, self.max_app_chunks)?;
         out[24..].copy_from_slice(&room.to_le_bytes());
         if is_v3 {
-            // Reject numbers that contradict each other, as strict reading does.
+            // Reject contradictory fields, as strict reading does.
             self.clone().check_v3(true, &mut Vec::new())?;
         }
         Ok(out)

@@ -49,15 +49,15 @@ pub struct Layout {
     pub(crate) data: Range<u64>,
     chunks: Vec<ChunkEntry>,
     plain_len: u64,
-    /// The size of all chunks but the last, or `None` if they are empty or differ in size, or if
-    /// the last chunk is larger. If the size is known, [`chunk_at`](Self::chunk_at) computes the
+    /// The size of each chunk but the last. `None` if these chunks are empty or differ in size, or
+    /// if the last chunk is larger. If the size is known, [`chunk_at`](Self::chunk_at) computes the
     /// index of a chunk instead of searching for it.
     uniform: Option<u64>,
 }
 
 impl Layout {
     /// Creates a layout, and computes the offset of each chunk in the data. `chunks` must be in the
-    /// order of their data.
+    /// order in which their data is unpacked.
     pub(crate) fn new(
         sections: Sections,
         data_end: u64,
@@ -137,7 +137,8 @@ fn uniform(chunks: &[ChunkEntry]) -> Option<u64> {
     is_uniform.then_some(u64::from(size))
 }
 
-/// The ranges of the metadata section and the table, and the offset at which the chunks begin.
+/// The ranges of the metadata section and the table of offsets, and the offset at which the chunks
+/// begin.
 #[derive(Clone, Debug)]
 pub(crate) struct Sections {
     pub(crate) metadata: Option<Range<u64>>,

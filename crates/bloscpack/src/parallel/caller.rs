@@ -61,7 +61,7 @@ struct QueueState<I, T> {
     next: usize,
     /// The index of the next result to take.
     first: usize,
-    /// The number of taken results whose memory was returned.
+    /// The number of results that have been taken and whose memory has been returned.
     done: usize,
     /// The results from `first` to `next`. A result is `None` while its job is in progress.
     results: VecDeque<Option<Result<T>>>,

@@ -161,8 +161,9 @@ impl<I: Iterator, T: Default> Queue<I, T> {
         if state.is_taking { None } else { state.next_result() }
     }
 
-    /// Called after a result was taken. Keeps the memory of the result for reuse, or stores the error.
-    /// Returns the next result to take, or `None` if it is not ready or there was an error.
+    /// Called after a result has been taken. Keeps the memory of the result for reuse, or stores
+    /// the error. Returns the next result to take, or `None` if it is not available or there was an
+    /// error.
     fn give_back(&self, outcome: Result<T>) -> Option<T> {
         let mut state = lock(&self.state);
         state.is_taking = false;
@@ -181,7 +182,7 @@ impl<I: Iterator, T: Default> Queue<I, T> {
 
 impl<I, T> QueueState<I, T> {
     /// Removes and returns the next result in order, for the current worker to take. Returns `None`
-    /// if the job is still in progress. If the job failed, stores its error and returns `None`.
+    /// if it is not available yet. If its job failed, stores the error and returns `None`.
     fn next_result(&mut self) -> Option<T> {
         let result = self.results.front_mut()?.take()?;
         self.results.pop_front();

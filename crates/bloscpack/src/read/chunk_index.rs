@@ -37,7 +37,7 @@ impl Chain<'_> {
         ChunkSource { source: self.source, checksum: self.header.checksum }
     }
 
-    /// Finds the chunks, and returns them in the order of their data.
+    /// Finds the chunks, and returns them in the order in which their data is unpacked.
     pub(crate) fn chunks(
         &self,
         sections: &Sections,
@@ -85,8 +85,8 @@ impl Chain<'_> {
         self.scan_instead(start, nchunks, range, &fault, diagnostics)
     }
 
-    /// Returns the chunks at the offsets, or the first offset that is not the end of the previous
-    /// chunk.
+    /// Returns the chunks at `offsets` if the first offset is `start` and every other offset is the
+    /// end of the previous chunk. Otherwise, returns the first wrong offset.
     fn follow(&self, start: u64, offsets: &[u64]) -> Result<Followed> {
         let reader = self.reader();
         let (mut chunks, mut expected) = (Vec::new(), start);

@@ -152,8 +152,8 @@ pub(crate) fn within(
     }
 }
 
-/// Compares the sizes in the header with the sizes of the chunks, which take precedence. In strict
-/// mode, fails if the sizes differ. Also fails if a chunk is unexpectedly empty.
+/// Compares the sizes in the header with the sizes of the chunks, which take precedence. Fails in
+/// strict mode if the sizes differ, and in both modes if a chunk is unexpectedly empty.
 fn check_sizes(
     header: &Header,
     chunks: &[ChunkEntry],

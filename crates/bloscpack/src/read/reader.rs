@@ -95,7 +95,7 @@ impl Reader {
         OpenOptions::default().open(path)
     }
 
-    /// Opens a file in memory with the default options. Nothing is copied.
+    /// Opens a file that is already in memory, with the default options. Nothing is copied.
     ///
     /// # Errors
     ///
@@ -212,7 +212,8 @@ impl Reader {
         Ok(self.source.bytes_at(section.start, len)?)
     }
 
-    /// Returns the chunks in the order of their data.
+    /// Returns the chunks in the order in which their data is unpacked, which may differ from their
+    /// order in the file.
     ///
     /// ```
     /// use bloscpack::{ChunkSize, Reader, WriteOptions, pack_to_vec};
@@ -544,7 +545,7 @@ impl OpenOptions {
         Ok(reader.with_diagnostic(diagnostic::at(Code::Journal, 0, message)))
     }
 
-    /// Opens a file in memory. Nothing is copied.
+    /// Opens a file that is already in memory. Nothing is copied.
     ///
     /// # Errors
     ///

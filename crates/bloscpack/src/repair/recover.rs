@@ -29,7 +29,7 @@ use crate::read::chunk::{ChunkSource, Stored, zeroed};
 use crate::repair::survey::{Found, Survey, survey};
 use crate::write::container::ContainerWriter;
 
-/// The maximum number of spare offsets per chunk, which is the default of the original program.
+/// The maximum number of spare offsets per chunk. The original program reserves as many by default.
 const MAX_ROOM: u64 = 10;
 
 /// Options for salvaging a damaged file.
@@ -47,9 +47,9 @@ impl RecoverOptions {
     }
 
     binio::setters! {
-        /// Sets whether to continue after bad chunks. Unless a bad chunk is replaced with zeros
-        /// ([`fill_zeros`](Self::fill_zeros)), the data of all chunks after it then moves to a
-        /// lower offset.
+        /// Sets whether to continue after bad chunks. The data that follows a bad chunk then moves
+        /// to a lower offset, unless [`fill_zeros`](Self::fill_zeros) replaces the chunk with
+        /// zeros.
         skip_bad: bool;
         /// Sets whether to continue after bad chunks and to replace each of them with a chunk of
         /// zeros, whose size is the `chunk_size` in the header. If the header states no
@@ -71,7 +71,7 @@ impl RecoverOptions {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Loss {
-    /// The indices that the lost chunks have in the damaged file.
+    /// The indices of the lost chunks in the damaged file.
     pub chunks: Range<u64>,
     /// The range of bytes in the damaged file that the lost chunks occupy. It is empty if the file
     /// ends before these chunks.

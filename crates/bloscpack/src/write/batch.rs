@@ -11,8 +11,8 @@ use crate::write::chunk_encoder::Recipe;
 
 /// The usual maximum length of a batch in bytes. The chunks of a batch are compressed together on
 /// several threads. Batches are large, because all threads have to finish before the next batch can
-/// start. If fewer chunks than threads fit, a batch has one chunk per thread. With a single thread,
-/// every batch is one chunk.
+/// start. If fewer chunks than threads fit into this length, a batch has one chunk per thread. With
+/// a single thread, every batch is one chunk.
 const BATCH: usize = 32 << 20;
 
 /// Gathers data until there is a batch of chunks for all threads, and compresses the batch.

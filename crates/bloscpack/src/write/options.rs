@@ -144,7 +144,7 @@ impl WriteOptions {
         Ok((Recipe::new(compressor, level, shuffle, typesize, checksum)?, section))
     }
 
-    /// Returns the header of a file whose data is divided into chunks as in `chunking`.
+    /// Returns the header of a file whose data is divided into chunks according to `chunking`.
     pub(crate) fn header(&self, chunking: Chunking) -> Result<Header> {
         let has_room = self.offsets && self.version == Version::V3;
         let room = chunking.max_app_chunks(self.max_app_chunks);
@@ -158,8 +158,8 @@ impl WriteOptions {
         })
     }
 
-    /// Returns the header of a stream of unknown length, without a table of offsets. The header
-    /// states neither the number of chunks nor the size of the last chunk.
+    /// Returns a header for data of unknown length, without a table of offsets. The header states
+    /// neither the number of chunks nor the size of the last chunk.
     pub(crate) fn stream_header(&self) -> Result<Header> {
         Ok(Header {
             version: self.version,

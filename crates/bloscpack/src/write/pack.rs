@@ -71,8 +71,8 @@ pub fn pack_to_vec(data: &[u8], options: &WriteOptions) -> Result<Vec<u8>> {
     Ok(pack_slice(data, Cursor::new(Vec::new()), options, None)?.into_inner())
 }
 
-/// Packs bytes into a file, which appears at `path` only when it is complete, and then replaces any
-/// existing file.
+/// Packs bytes into a file. The file appears at `path` only when it is complete, and then replaces
+/// any existing file.
 ///
 /// ```
 /// use bloscpack::{Reader, WriteOptions, pack_to_file};
@@ -128,8 +128,8 @@ pub fn pack_source<W: Write + Seek + Send>(
     pack(source.len(), store, sink, options, progress)
 }
 
-/// Packs a file into another file, which appears at `output` only when it is complete, and then
-/// replaces any existing file.
+/// Packs a file into another file. The packed file appears at `output` only when it is complete,
+/// and then replaces any existing file.
 ///
 /// ```
 /// use bloscpack::{Reader, WriteOptions, pack_file};
@@ -155,9 +155,9 @@ pub fn pack_file(
     commit(pack_source(&source, create(output.as_ref())?, options, progress)?)
 }
 
-/// Packs all data from a reader, such as a pipe, into a file, which appears at `output` only when
-/// it is complete, and then replaces any existing file. `progress` is called with the number of
-/// bytes read since the last call.
+/// Packs all data from a reader, such as a pipe, into a file. The file appears at `output` only
+/// when it is complete, and then replaces any existing file. `progress` is called with the number
+/// of bytes read since the last call.
 ///
 /// The length of the table of offsets is known only at the end. The chunks are therefore written to
 /// a temporary file first, and then copied to `output` after the table, within the kernel if the

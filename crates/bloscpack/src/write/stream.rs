@@ -12,7 +12,7 @@ use crate::write::container::ContainerWriter;
 use crate::write::pack::{PIECE, read_pieces, report};
 use crate::{Progress, WriteOptions};
 
-/// Packs data that arrives piece by piece into a sink that cannot seek, such as a pipe.
+/// Packs data, piece by piece, into a sink that cannot seek, such as a pipe.
 ///
 /// The file has no offsets, whatever the options say. If the length of the data is also unknown,
 /// the header states an unknown number of chunks (-1). This crate then reads chunks up to the end

@@ -16,7 +16,7 @@ const MAX_KEPT: usize = 16 << 20;
 /// known.
 const MIN_ENTRIES: u64 = 1 << 16;
 
-/// Packs data that arrives piece by piece into a seekable sink.
+/// Packs data, piece by piece, into a seekable sink.
 ///
 /// Data is gathered until there are chunks for all threads. These chunks are then compressed
 /// together. [`finish`](Self::finish) completes the file. Without it,

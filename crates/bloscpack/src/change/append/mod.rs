@@ -5,9 +5,9 @@
 //! after    header' | metadata | offsets 0 1 2 3' -1 | chunk chunk chunk' chunk'
 //! ```
 //!
-//! Chunks are contiguous, so the last chunk is rewritten with more data, and the new chunks need
-//! entries in the table of offsets. The resulting header and offsets match the output of the
-//! original program.
+//! All chunks but the last have the same size, so a shorter last chunk is rewritten with more data.
+//! Each new chunk needs an entry in the table of offsets. The resulting header and offsets match
+//! the output of the original program.
 //!
 //! There are two ways to append, and neither damages the file if the process is killed. An *atomic*
 //! append writes a new file, and then renames it to the old name. The kernel copies the unchanged

@@ -152,8 +152,8 @@ fn check_counts(header: &Header, options: &AppendOptions) -> Result<()> {
     }
 }
 
-/// Returns the size of all chunks but the last one. Fails if they differ in size, or if the last
-/// one is larger.
+/// Returns the size of each chunk but the last one. Fails if these chunks differ in size, or if the
+/// last one is larger.
 fn chunk_size_of(reader: &Reader) -> Result<u32> {
     let stated = reader.header().chunk_size.filter(|&size| size > 0);
     let found = reader.chunks().first().map_or(0, |chunk| chunk.nbytes);

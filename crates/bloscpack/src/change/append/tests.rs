@@ -192,7 +192,7 @@ fn appending_to_a_version_1_file_is_rejected() {
 }
 
 #[test]
-fn appending_to_a_stream_is_rejected_unless_scan_is_set() {
+fn appending_to_a_file_with_an_unknown_number_of_chunks_requires_scan() {
     for options in both() {
         let mut writer = StreamWriter::new(Vec::new(), &packing()).unwrap();
         std::io::Write::write_all(&mut writer, &data(2500)).unwrap();
@@ -414,7 +414,7 @@ fn append_on(tape: &mut MemoryStorage, len: usize) -> Result<()> {
 }
 
 #[test]
-fn a_power_failure_at_any_in_place_operation_leaves_the_old_or_the_new_file() {
+fn a_power_failure_during_an_in_place_append_leaves_the_old_or_the_new_file() {
     for (old, len) in cases() {
         let mut tape = MemoryStorage::new(&old);
         append_on(&mut tape, len).unwrap();
@@ -457,7 +457,7 @@ fn a_rollback_interrupted_by_a_power_failure_succeeds_when_repeated() {
 }
 
 #[test]
-fn a_failure_of_any_in_place_operation_is_rolled_back() {
+fn a_failed_in_place_append_is_rolled_back_unless_only_the_last_operation_failed() {
     for (old, len) in cases() {
         let mut whole = MemoryStorage::new(&old);
         append_on(&mut whole, len).unwrap();

@@ -87,7 +87,8 @@ impl Job<'_> {
 
     /// Writes the chunks, then the metadata section and the table, and the header last. Until the
     /// header is written, the old header describes the file. The last chunk of the old file may be
-    /// overwritten, but its bytes are in the journal.
+    /// overwritten, but its bytes are in the journal. Finally, removes any bytes after the last
+    /// chunk.
     fn change(&self, file: &mut dyn WriteAt, place: &InPlace, header: &[u8]) -> Result<()> {
         let chunks = self.reader.chunks();
         let mut offsets: Vec<u64> =

@@ -144,10 +144,10 @@ pub fn rewrite<W: Write + Seek>(old: &Reader, sink: W, options: &RewriteOptions)
     plan.finish(container)
 }
 
-/// Writes the file `old` to `new`, which may be the same path, with the changes in `options`. `new`
-/// is created or replaced only once the new content is complete. Rolls back an interrupted in-place
-/// change of `old` first. If the checksum is kept and the chunks are contiguous, they are copied
-/// without checking their digests.
+/// Writes a copy of the file `old` to `new`, with the changes in `options`. Both paths may be the
+/// same. `new` is created or replaced only once the new content is complete. Rolls back an
+/// interrupted in-place change of `old` first. If the checksum is kept and the chunks are
+/// contiguous, the chunks are copied without checking their digests.
 ///
 /// ```
 /// use bloscpack::change::{RewriteOptions, rewrite_file};

@@ -131,8 +131,8 @@ pub(crate) fn section(text: &[u8], options: &MetadataOptions) -> Result<Vec<u8>>
 }
 
 impl MetaHeader {
-    /// Returns a section with this text and these options. The other header fields are copied from
-    /// `self`.
+    /// Returns a metadata section with `text`, stored according to `options`. The header fields
+    /// that do not depend on these two are copied from `self`.
     pub(crate) fn section_of(&self, text: &[u8], options: &MetadataOptions) -> Result<Vec<u8>> {
         if options.level > 9 {
             let message = format!("{}, expected 0 to 9", options.level);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_zlib_enlarges_is_stored_uncompressed_with_the_requested_level() {
+    fn text_that_zlib_would_enlarge_is_stored_uncompressed_but_keeps_the_requested_level() {
         let stored = section(b"[1]", &MetadataOptions::default()).unwrap();
         assert_eq!((stored[10], stored[11], &stored[32..35]), (0, 6, &b"[1]"[..]));
         let long = format!("[{}1]", "1,".repeat(500));
