@@ -242,7 +242,7 @@ mod tests {
         let source = ReadLog::new(file.bytes());
         open(&source, &OpenOptions::new(), &mut Vec::new()).unwrap();
         assert_eq!(source.ranges(), [0..32, 32..64].into_iter().chain(headers).collect::<Vec<_>>());
-        // Without a table, each Blosc header is found only after the previous one was read.
+        // Without a table, each Blosc header is found only once the previous one has been read.
         let file = file.without_offsets();
         let headers = (0..3).map(|index| file.chunk_start(index)..file.chunk_start(index) + 16);
         let source = ReadLog::new(file.bytes());
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_ends_before_the_end_of_its_last_digest_is_truncated() {
+    fn a_file_that_ends_before_the_end_of_its_last_digest_is_reported_as_truncated() {
         for checksum in [Checksum::Adler32, Checksum::Sha512] {
             let mut file = TestFile { checksum, ..file() };
             file.chunks = [[1_u8; 100], [2; 100]].iter().map(|data| file.chunk(data)).collect();

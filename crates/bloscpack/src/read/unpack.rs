@@ -138,8 +138,8 @@ impl Reader {
     }
 
     /// Writes all data to a file, starting at its beginning. Each thread writes its chunks at their
-    /// positions, which is faster than writing them to a sink in order. The current
-    /// position of the file's cursor does not matter, but changes on Windows.
+    /// positions, which is faster than writing them to a sink in order. The current position of the
+    /// file's cursor does not matter, but changes on Windows.
     ///
     /// ```
     /// use std::fs::File;

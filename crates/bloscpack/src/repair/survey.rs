@@ -1,8 +1,8 @@
 //! Finding the intact chunks of a damaged file, and the holes between them.
 //!
-//! A header that can be parsed is trusted. A table entry is trusted only if there is an intact
-//! chunk at its offset. If neither determines the offset of the next chunk, every following byte
-//! may be the start of a chunk.
+//! A header that can be parsed is trusted, except for the offset of the first chunk, which is
+//! checked. A table entry is trusted only if there is an intact chunk at its offset. If neither
+//! determines the offset of the next chunk, every following byte may be the start of a chunk.
 
 use std::ops::Range;
 

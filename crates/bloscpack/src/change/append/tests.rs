@@ -170,7 +170,7 @@ fn a_full_offset_table_is_an_error_unless_it_may_grow() {
 }
 
 #[test]
-fn a_version_2_file_has_no_spare_offsets_and_its_table_grows_as_needed() {
+fn a_version_2_file_has_no_spare_offsets_so_its_table_must_grow_for_each_new_chunk() {
     for options in both() {
         let file = pack_to_vec(&data(1500), &packing().version(Version::V2)).unwrap();
         let folder = Folder::with(&file);

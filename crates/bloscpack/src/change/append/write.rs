@@ -55,7 +55,7 @@ impl Job<'_> {
         container.finish(plan.header.chunk_size, plan.header.last_chunk)
     }
 
-    /// Changes the file in place. If an operation fails, the change is rolled back.
+    /// Changes the file in place. If an operation fails, tries to roll the change back.
     pub(super) fn run_in_place(&self, storage: &mut dyn Storage) -> Result<()> {
         let Self { reader, plan, .. } = self;
         let layout = reader.layout();
