@@ -50,7 +50,8 @@ impl<'a> VerifyOptions<'a> {
         /// Sets the maximum number of threads with which to check chunks. They belong to the
         /// caller's `rayon` pool; with 1, only the caller's thread is used. Default: all.
         threads: usize;
-        /// Sets a function that is called with the number of bytes checked since the last call.
+        /// Sets a function that is called with the number of uncompressed bytes checked since the last
+        /// call.
         progress: Progress<'a> => Some(progress);
     }
 }
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn an_intact_file_has_no_diagnostics_and_the_progress_adds_up_to_its_length() {
+    fn an_intact_file_has_no_diagnostics_and_the_progress_adds_up_to_the_length_of_its_data() {
         let done = AtomicU64::new(0);
         let progress = |bytes| {
             done.fetch_add(bytes, Ordering::Relaxed);
