@@ -161,8 +161,8 @@ impl Reader {
         self.unpack_range_to_file(0..self.len(), file, options)
     }
 
-    /// Like [`unpack_to_file`](Self::unpack_to_file), but writes only a range of the data, starting at the
-    /// beginning of the file.
+    /// Like [`unpack_to_file`](Self::unpack_to_file), but writes only a range of the data. The range
+    /// is written to the beginning of the file.
     ///
     /// # Errors
     ///

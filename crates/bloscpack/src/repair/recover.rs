@@ -29,7 +29,7 @@ use crate::read::chunk::{ChunkSource, Stored, zeroed};
 use crate::repair::survey::{Found, Survey, survey};
 use crate::write::container::ContainerWriter;
 
-/// The maximum number of spare offsets per chunk. The original program reserves as many by default.
+/// The maximum number of spare offsets per chunk. The original program reserves ten by default.
 const MAX_ROOM: u64 = 10;
 
 /// Options for salvaging a damaged file.

@@ -15,9 +15,9 @@ use crate::{Progress, WriteOptions};
 /// Packs data, piece by piece, into a sink that cannot seek, such as a pipe.
 ///
 /// The file has no offsets, whatever the options say. If the length of the data is also unknown,
-/// the header states an unknown number of chunks (-1). This crate then reads chunks up to the end
-/// of the file, but **the original program treats the file as empty**. If the length of the data is
-/// known, use [`with_len`](Self::with_len): every reader can read the resulting file.
+/// the header states that the number of chunks is unknown (-1). This crate then reads chunks up to
+/// the end of the file, but **the original program treats the file as empty**. If the length of the
+/// data is known, use [`with_len`](Self::with_len): every reader can read the resulting file.
 ///
 /// ```
 /// use std::io::Write;

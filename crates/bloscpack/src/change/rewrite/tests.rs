@@ -212,7 +212,7 @@ fn metadata_that_fits_is_replaced_in_place() {
 }
 
 #[test]
-fn metadata_with_a_shorter_or_longer_digest_is_replaced_in_place_if_it_fits() {
+fn metadata_with_a_shorter_or_longer_digest_is_replaced_in_place_if_both_fit() {
     let old = with_metadata("x");
     let file = File::with(&old);
     // The length of the digest plus the space for the payload is always 4 + 120 bytes.
