@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spare_offset_that_is_not_minus_one_is_reported_even_in_strict_mode() {
+    fn a_spare_offset_that_is_not_minus_one_is_only_a_diagnostic_even_in_strict_mode() {
         let reader = strict(&with_offset(3, 7)).unwrap();
         assert_eq!(codes(&reader), [Code::SpareOffset]);
         assert_eq!(reader.diagnostics()[0].place.offset, Some(32 + 24));

@@ -240,7 +240,7 @@ impl Reader {
         ChunkSource { source: &self.source, checksum: self.header.checksum }
     }
 
-    /// Reads the Blosc header of a chunk, which states its codec, shuffle, typesize and block size.
+    /// Reads the Blosc header of a chunk. It states the codec, shuffle, typesize and block size.
     ///
     /// ```
     /// use bloscpack::{Compressor, Reader, Shuffle, WriteOptions, pack_to_vec};
@@ -530,7 +530,7 @@ impl OpenOptions {
                         Arc::new(journaled),
                         "an in-place change is incomplete: the file is read as it was before the change",
                     ),
-                    // The journal is gone or does not apply any more, because the change was
+                    // The journal is gone or no longer applies, because the change has been
                     // completed or rolled back in the meantime.
                     None => return self.open(path),
                 }

@@ -121,7 +121,7 @@ fn rewriting_chunks_of_different_sizes_leaves_the_chunk_size_unknown() {
 }
 
 #[test]
-fn rewriting_corrects_wrong_sizes_and_an_unknown_number_of_chunks() {
+fn rewriting_corrects_wrong_sizes_and_fills_in_an_unknown_number_of_chunks() {
     let mut file = TestFile::of(&[&[1; 100], &[2; 100], &[3; 40]]).without_offsets();
     (file.chunk_size, file.last_chunk, file.nchunks) = (101, -1, -1);
     file.tail = Vec::new();
