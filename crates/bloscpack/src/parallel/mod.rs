@@ -20,7 +20,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
 
-/// The number of threads that stands for all threads of the pool.
+/// A thread count that stands for all threads of the pool.
 pub(crate) const ALL: usize = usize::MAX;
 
 /// Returns the number of threads to use: at most `threads`, and at most as many as the pool has.

@@ -240,7 +240,8 @@ impl Reader {
         ChunkSource { source: &self.source, checksum: self.header.checksum }
     }
 
-    /// Reads the Blosc header of a chunk. It states the codec, shuffle, typesize and block size.
+    /// Reads the Blosc header of a chunk. The header states the codec, shuffle, typesize and block
+    /// size.
     ///
     /// ```
     /// use bloscpack::{Compressor, Reader, Shuffle, WriteOptions, pack_to_vec};

@@ -80,9 +80,9 @@ impl AppendOptions {
         /// Sets the maximum number of threads with which to compress. They belong to the caller's
         /// `rayon` pool; with 1, only the caller's thread is used. Default: all.
         threads: usize => threads.max(1);
-        /// Sets whether the file is changed in place instead of being replaced, for files too large
-        /// to copy. Until the change is complete, a journal is stored next to the file, and readers
-        /// that open the file see its old content. Default: no.
+        /// Sets whether to change the file in place instead of replacing it. This is useful for
+        /// files too large to copy. Until the change is complete, a journal is stored next to the
+        /// file, and readers that open the file see its old content. Default: no.
         in_place: bool;
         /// Sets whether the table of offsets and the metadata section may grow if they are full.
         /// Growing moves all chunks, so the file is then replaced even if
