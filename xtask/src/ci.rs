@@ -96,8 +96,8 @@ fn documentation() -> Outcome {
         .env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// `examples`: runs the examples of all crates, but only a few of the benchmark programs. Many of
-/// the examples read golden files.
+/// `examples`: runs the examples of all crates. The only benchmark program among them is
+/// `dudley_tasks`. Most of the examples read golden files.
 pub(crate) fn examples(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let file = "crates/testdata/asdf/science.asdf";

@@ -135,9 +135,10 @@ pub(crate) fn host() -> Option<String> {
     version.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
 }
 
-/// Copies the golden files of the target's format, and the files of the shared corpus if it exists,
-/// into the target's own corpus. A list of recorded cases becomes one seed per case. Omits all
-/// other files larger than 64 KiB. Returns the number of seeds.
+/// Copies golden files, and files of the shared corpus if it exists, into the target's own corpus.
+/// These are the files of the target's format, or of ASDF for a target of `binio`. Targets that
+/// parse YAML also get the YAML files of the shared corpus. A list of recorded cases becomes one
+/// seed per case. Omits all other files larger than 64 KiB. Returns the number of seeds.
 fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
     let seeds = root().join("fuzz/corpus").join(target);
     create(&seeds)?;
@@ -192,8 +193,8 @@ fn seed_cases(list: &Path, member: &str, folder: &Path, choices: &[u8]) -> Resul
     Ok(count)
 }
 
-/// Decodes a JSON string up to its closing quote. Keeps `\u` escapes, which keep their meaning if the
-/// decoded string is JSON itself.
+/// Decodes a JSON string up to its closing quote. Decodes `\n`, `\t` and escaped punctuation, but
+/// keeps `\u` escapes, which keep their meaning if the decoded string is JSON itself.
 fn unescape(text: &str) -> String {
     let mut plain = String::new();
     let mut characters = text.chars();

@@ -232,8 +232,8 @@ fn depth(path: &str) -> usize {
 /// The text of a file, both complete and without comments, strings and tests.
 pub(crate) struct Source<'t> {
     text: &'t str,
-    /// The text, with comments, literals and tests replaced by spaces. The remaining non-ASCII bytes
-    /// are replaced by `_`, so that byte offsets are the same as in `text`.
+    /// The text, with comments, string and character literals, and tests replaced by spaces. The
+    /// remaining non-ASCII bytes are replaced by `_`, so that byte offsets are the same as in `text`.
     pub(crate) code: String,
     /// Names of the test modules that have their own files.
     tests: Vec<String>,
@@ -442,7 +442,7 @@ fn block_comment(text: &[u8]) -> usize {
 }
 
 /// Returns the length of the text up to and including the next unescaped `mark`, starting the
-/// search at `start`.
+/// search at `start`. If there is no such `mark`, returns more than the length of the text.
 fn quoted(text: &[u8], start: usize, mark: u8) -> usize {
     let mut at = start;
     while at < text.len() && text[at] != mark {

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn public_modules_exports_and_items_count_as_names_of_the_root() {
+    fn names_that_lib_rs_makes_public_count_as_names_of_the_root() {
         let lib = "//! pub mod text;\nmod hidden;\npub mod shown;\npub(crate) mod inner;\n\
                    pub mod inline {\n    pub use crate::hidden::NotHere;\n}\n\
                    pub use hidden::{A, deep::{B, C as Renamed}};\npub use binio::{self, Bytes};\n\

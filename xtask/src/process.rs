@@ -42,8 +42,9 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
     ended(command, status)
 }
 
-/// Runs the tests of a test binary whose names contain `filter`, with an environment variable if one
-/// is given. Fails if there are no such tests, because a test may have been renamed.
+/// Runs the tests whose names contain `filter` in the test binaries named `binary`, with an
+/// environment variable if one is given. Fails if there are no such tests, because a test may have
+/// been renamed.
 pub(crate) fn run_tests(binary: &str, filter: &str, variable: Option<(&str, &Path)>) -> Outcome {
     let command = |options: &[&str]| {
         let mut command =

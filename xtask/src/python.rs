@@ -83,8 +83,9 @@ struct Format {
 enum Step {
     /// A Python script, which is run with the folder as its argument.
     Script(&'static str),
-    /// Tests in a test binary: the name of the binary, which must be unique among the crates, and a
-    /// filter for the test names. `SCIBIN_INTEROP` contains the path of the folder.
+    /// The name of a test binary and a filter for the names of its tests. If several crates have a
+    /// binary of this name, the filter applies to all of them. `SCIBIN_INTEROP` contains the path of
+    /// the folder.
     Test(&'static str, &'static str),
     /// A Python script, which is run with the folder and the path of `scibin` as its arguments.
     Program(&'static str),

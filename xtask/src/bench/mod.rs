@@ -39,8 +39,9 @@ const BENCHES: &[Bench] = &[
 
 /// `bench [FORMAT] [--quick | --check]`: runs the benchmark of one format or of all formats.
 /// `--quick` uses small files and few repetitions, just to check that the benchmark runs. `--check`
-/// fails if a ratio is more than a tenth below its floor. Without a flag, writes `BENCHMARKS.md`,
-/// which keeps the old ratios of the formats that were not run.
+/// fails if a ratio is more than a tenth below its floor. Without a flag, writes `BENCHMARKS.md`.
+/// For a format that was not run, the file contains the ratios of its last full run, if `target`
+/// still has them.
 pub(crate) fn bench(arguments: &[String]) -> Outcome {
     let (quick, rest) = take_flag(arguments, "--quick");
     let (check, rest) = take_flag(&rest, "--check");

@@ -43,8 +43,8 @@ pub(crate) fn web(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Builds the page and tests it in a browser. If npm or Chromium is missing, the test is skipped,
-/// except in continuous integration.
+/// Builds the page and tests it in a browser. If npm or Chromium is missing, skips the test or, in
+/// continuous integration, fails.
 pub(crate) fn test() -> Outcome {
     if output(program("npm").arg("--version")).is_none() {
         return skip("npm is not installed, but the web page needs it");
