@@ -1,5 +1,6 @@
-//! Edits arbitrary YAML. After a successful edit, the text must parse to the edited tree, which
-//! must contain the value that was set. After a failed edit, the text must be unchanged.
+//! Edits arbitrary YAML. After a successful edit, the text must parse to the edited tree. If the
+//! edit replaced a node, the tree must contain the new value. After a failed edit, the text must be
+//! unchanged.
 
 #![no_main]
 

@@ -1,5 +1,6 @@
 //! The spans of YAML nodes must be nested and in the order of the text, and cover exactly what they
-//! describe. Parsing the text of a span must return an equal node.
+//! describe. If a node does not depend on other text, parsing the text of its span must return an
+//! equal node.
 
 #![no_main]
 
@@ -79,8 +80,8 @@ fn check(text: &str, node: YamlNode<'_>) {
     }
 }
 
-/// Returns `true` if a node can be parsed from its text alone. This excludes nodes with aliases or
-/// the document's tag handles, and nodes that depend on the surrounding lines.
+/// Returns `true` if a node can certainly be parsed from its text alone. Returns `false` for nodes
+/// that may contain aliases or tags, or may depend on the surrounding lines.
 fn reads_alone(text: &str, node: YamlNode<'_>) -> bool {
     let written = slice(text, node.span());
     let depends = written.contains(['*', '!', '&', '|', '>']) || written.is_empty();

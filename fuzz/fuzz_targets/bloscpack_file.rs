@@ -1,6 +1,6 @@
 //! Opens arbitrary bytes as a file. All ways of reading must stay within the limits, and return the
-//! same bytes or fail. If a file passes verification and can be read and recovered, the recovered
-//! file must begin with the same data.
+//! same bytes or fail. If a file without diagnostics passes verification and can be read and
+//! recovered, the recovered file must begin with the same data.
 
 #![no_main]
 

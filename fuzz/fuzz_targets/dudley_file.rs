@@ -1,5 +1,5 @@
-//! Opens arbitrary bytes, alone and with a layout. Their content must be read or rejected without a
-//! panic.
+//! Opens arbitrary bytes as a file, once without a layout and once with one. The file must be read
+//! or rejected without a panic.
 //!
 //! Without a layout, the input is appended to the first eight bytes of a native signature, so the
 //! file must contain its own layout at its end. With a layout, the bytes before the first zero are

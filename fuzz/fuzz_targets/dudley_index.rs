@@ -1,6 +1,6 @@
 //! Opening arbitrary bytes as a compiled layout must either succeed or return an error. Searching a
 //! compiled layout must not panic even if it is damaged, and searching an intact one must return
-//! the same results as searching the layout text.
+//! the same results as searching the layout text, or report that it does not contain the path.
 //!
 //! The layout ends at the first zero byte. The rest is the stream, and is also used as a list of
 //! changes to the compiled layout, each of which consists of a two-byte position and a one-byte

@@ -110,8 +110,8 @@ fn check(resolver: &Resolver<'_>) -> Result<(Vec<Row>, Option<u64>), Option<Code
     Ok((table.rows().to_vec(), table.end()))
 }
 
-/// Locates about eight of the items, because locating an item costs as much as locating all items
-/// before it.
+/// Locates at most eight items, because locating an item costs as much as locating all items before
+/// it.
 fn locate(resolver: &Resolver<'_>, table: &AddressTable<&Layout>) {
     let step = table.rows().len() / 8 + 1;
     for row in table.rows().iter().step_by(step) {

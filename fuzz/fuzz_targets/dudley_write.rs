@@ -1,6 +1,6 @@
-//! Creates files from arbitrary layouts without writing any item, once as a stream and once at
-//! arbitrary offsets. Every parameter is 2. Both files must be identical. Opening and extending them
-//! must not panic.
+//! Creates files from arbitrary layouts without writing any item, once as a stream and once by
+//! writing at offsets. Every parameter is 2. Both files must be identical. Opening and extending the
+//! file must not panic.
 #![no_main]
 
 use dudley::write::{ExtendMode, Extension};
