@@ -96,7 +96,8 @@ pub enum ErrorKind {
         what: &'static str,
         /// The maximum value.
         limit: u64,
-        /// The value that the archive requires.
+        /// The value that exceeded the limit. If reading stopped at the limit, the archive may
+        /// require more.
         requested: u64,
     },
 }

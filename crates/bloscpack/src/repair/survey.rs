@@ -232,8 +232,8 @@ impl Search<'_> {
         let nchunks = self.header.nchunks;
         while position < self.file_len() {
             let is_beyond = nchunks.is_some_and(|nchunks| index >= nchunks);
-            // There may be chunks that the header does not count, because an append was
-            // interrupted. There may also be bytes that appending left behind.
+            // An interrupted append may have left chunks that the header does not count. However,
+            // anything after a chunk that is not full must be left over from an earlier append.
             if is_beyond && !self.is_full(found.last()) {
                 break;
             }

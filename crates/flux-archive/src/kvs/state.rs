@@ -84,7 +84,7 @@ impl StateDir {
         Err(StoreError::NO_SQLITE.into())
     }
 
-    /// Uses any store, with its keys as they were at the first valid checkpoint.
+    /// Creates a state from any store. Its keys are those of the first valid checkpoint.
     ///
     /// # Errors
     ///

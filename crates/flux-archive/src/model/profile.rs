@@ -23,7 +23,7 @@ use crate::diagnostic::{Code, Severity};
 pub enum Profile {
     /// Accepts only archives that the text of RFC 37 allows.
     Strict,
-    /// Accepts the archives that Flux writes and reads, in C and in Python.
+    /// Accepts the archives that the C and Python implementations of Flux write and read.
     #[default]
     Flux,
     /// Like `Flux`, but also accepts the dialect that Flux used before RFC 37 (flux-core 0.46 and

@@ -81,8 +81,8 @@ fn from_lines(text: &str, slot: &WrittenChild<'_>) -> Option<Range<usize>> {
         let start = above.map_or(start_of_line, |at| line_start(text, at).min(start_of_line));
         return Some(start..after_break(text, end_of_text));
     }
-    // This is the first child of a collection that begins on the line of a dash. Move the next
-    // child to its position, unless there are comments between them.
+    // The collection begins on the same line as an indicator such as `- `, and this is its first
+    // child. Move the next child to its position, unless there are comments between them.
     let next = WrittenChild::new(text, slot.container, slot.index + 1)?;
     let between = text.get(end_of_text..next.start)?;
     if between.chars().all(|c| c == ' ' || c == '\t' || is_break(c)) {
