@@ -2,7 +2,7 @@
 //! finding an address must agree.
 //!
 //! The layout ends at the first zero byte. The rest is the stream. The bytes of the stream
-//! also become values: first one for each parameter, set by name, and then one for each of up to
+//! also become values: one byte for each parameter, set by name, and then one for each of up to
 //! four items, set by a path in the item.
 #![no_main]
 
@@ -58,7 +58,7 @@ fn limited(other: bool) -> Rules {
     rules
 }
 
-/// Turns the bytes of the stream into values: first one for each parameter, set by name, and then
+/// Turns the bytes of the stream into values: one byte for each parameter, set by name, and then
 /// one for each of up to four items, set by the path `.N` or `[1].N` in the item.
 fn values(layout: &Layout, stream: &[u8]) -> Values {
     let mut bytes = stream.iter().map(|&byte| match i8::from_le_bytes([byte]) {

@@ -54,7 +54,7 @@ pub(crate) fn run_tests(binary: &str, filter: &str, variable: Option<(&str, &Pat
     };
     let tests = output(&mut command(&["--list", "--format", "terse"]));
     if tests.is_some_and(|tests| !tests.contains(": test")) {
-        return Err(format!("no name of a test in {binary} contains {filter:?}"));
+        return Err(format!("{binary} has no test whose name contains {filter:?}"));
     }
     run(&mut command(&["--nocapture"]))
 }

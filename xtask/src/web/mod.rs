@@ -51,7 +51,7 @@ pub(crate) fn test() -> Outcome {
     }
     let Some(browser) = browser() else {
         return skip(
-            "Chromium is not installed, but the web page is tested in it (apt-get install chromium)",
+            "Chromium is not installed, but it is needed to test the web page (apt-get install chromium)",
         );
     };
     let page = build()?;
