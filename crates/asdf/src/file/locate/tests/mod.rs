@@ -1,15 +1,18 @@
+//! Opening files: the reads it takes, and finding the tree, the blocks and the index.
+
+mod contradictions;
+mod damage;
+
 use std::sync::Arc;
 
 use binio::source::ReadLog;
 use binio::{Bytes, Limits, ReadAt};
 use memchr::memmem;
-use proptest::prelude::*;
 
 use crate::asdf::Asdf;
 use crate::diagnostic::Code;
-use crate::error::{BlockError, Error, ErrorKind};
+use crate::error::ErrorKind;
 use crate::file::locate::test_file::{HEAD, TREE, block, codes, contents, index, indexed_file};
-use crate::layout::BLOCK_MAGIC;
 use crate::options::{OpenOptions, Strictness};
 
 fn open(bytes: Vec<u8>) -> Asdf {
@@ -423,152 +426,6 @@ fn nonzero_bytes_after_the_last_block_are_reported_with_their_offset() {
     assert_eq!(file.diagnostics()[0].place.offset, Some((head_len() + one.len() + 2) as u64));
 }
 
-// Headers that contradict the index
-
-/// The data of the blocks in [`three_blocks`].
-const THREE: [&str; 3] = ["one", "two", "three"];
-
-/// Returns a file that contains an index and three blocks with checksums. Also returns the offsets of
-/// the blocks.
-fn three_blocks() -> (Vec<u8>, Vec<usize>) {
-    let mut bytes = [HEAD, TREE].concat();
-    let mut offsets = Vec::new();
-    for data in THREE {
-        offsets.push(bytes.len());
-        bytes.extend(block(data).checksum_of(data.as_bytes()).bytes());
-    }
-    bytes.extend(index(&offsets));
-    (bytes, offsets)
-}
-
-/// Returns the data of the block that `source` refers to, as text.
-fn by_source(file: &Asdf, source: i64) -> Result<String, Error> {
-    let data = file.blocks().by_source(source)?.decode()?;
-    Ok(String::from_utf8(data.to_vec()).unwrap())
-}
-
-#[test]
-fn a_flipped_bit_in_the_flags_or_the_allocated_size_hides_no_indexed_block() {
-    let (good, offsets) = three_blocks();
-    for (number, &offset) in offsets.iter().enumerate() {
-        for bit in (6 * 8..10 * 8).chain(14 * 8..22 * 8) {
-            let mut bytes = good.clone();
-            bytes[offset + bit / 8] ^= 0x80 >> (bit % 8);
-            let context = format!("block {number}, bit {bit}");
-            for source in 1..=3 {
-                let expected = THREE[3 - source];
-                let file = open(bytes.clone());
-                let found = by_source(&file, -i64::try_from(source).unwrap());
-                assert_eq!(found.unwrap(), expected, "{context}, source -{source}");
-            }
-            let file = open(bytes);
-            assert_eq!(contents(&file), THREE, "{context}");
-            // If the allocated size of the last block is too large, this is not reported, because the
-            // allocated space may extend past the index.
-            let is_reported = codes(&file).iter().any(|&code| {
-                [Code::HeaderContradicted, Code::UnknownFlags, Code::UsedExceedsAllocated]
-                    .contains(&code)
-            });
-            assert!(is_reported || number == 2, "{context}: {:?}", codes(&file));
-        }
-    }
-}
-
-#[test]
-fn a_flipped_header_bit_except_streamed_never_makes_a_negative_source_return_a_wrong_block() {
-    let (good, offsets) = three_blocks();
-    for with_index in [true, false] {
-        for &offset in &offsets {
-            for bit in 0..54 * 8 {
-                let mut bytes = good.clone();
-                bytes[offset + bit / 8] ^= 0x80 >> (bit % 8);
-                if !with_index {
-                    bytes.truncate(memmem::find(&bytes, b"#ASDF BLOCK INDEX").unwrap());
-                }
-                let is_marked_streamed = !with_index && bit == 9 * 8 + 7;
-                if is_marked_streamed {
-                    continue; // The flag makes this the last block.
-                }
-                for source in 1..=3_usize {
-                    let file = open(bytes.clone());
-                    let number = -i64::try_from(source).unwrap();
-                    let found = file.blocks().by_source(number).ok();
-                    let expected = offsets[3 - source] as u64;
-                    assert!(
-                        found.is_none_or(|block| block.offset() == expected),
-                        "{with_index}: {offset}, bit {bit}, source -{source}"
-                    );
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn an_indexed_block_with_a_damaged_magic_does_not_affect_other_blocks() {
-    let (good, offsets) = three_blocks();
-    for (number, &offset) in offsets.iter().enumerate().take(2) {
-        for wrong in [&b"\xd3BLJ"[..], &[b'x'; 20]] {
-            let mut bytes = good.clone();
-            bytes[offset..offset + wrong.len()].copy_from_slice(wrong);
-            for strictness in [Strictness::Lenient, Strictness::Salvage] {
-                let file = OpenOptions::new().strictness(strictness).from_bytes(bytes.clone());
-                let file = file.unwrap();
-                let found: Vec<_> = file
-                    .blocks()
-                    .iter()
-                    .map(|block| block.unwrap().decode().ok())
-                    .map(|data| data.map(|data| String::from_utf8(data.to_vec()).unwrap()))
-                    .collect();
-                let expected: Vec<_> =
-                    (0..3).map(|at| (at != number).then(|| THREE[at].to_owned())).collect();
-                assert_eq!(found, expected, "{strictness:?}");
-                assert!(codes(&file).contains(&Code::BadBlock));
-            }
-        }
-    }
-}
-
-#[test]
-fn a_wrong_allocated_size_does_not_hide_later_blocks_even_without_an_index() {
-    let (one, three) = (block(b"one").bytes(), block(b"three").bytes());
-    for size in [0, 2, 11, 1 << 40, u64::MAX] {
-        let two = block(b"two").bytes();
-        let mut bytes = [HEAD, TREE, &one, &two, &three].concat();
-        let at = head_len() + one.len() + 14;
-        bytes[at..at + 8].copy_from_slice(&size.to_be_bytes());
-        let file = open(bytes.clone());
-        assert_eq!(contents(&file), THREE, "{size}");
-        assert!(codes(&file).contains(&Code::HeaderContradicted), "{size}");
-        let salvage = OpenOptions::new().strictness(Strictness::Salvage).from_bytes(bytes);
-        assert_eq!(contents(&salvage.unwrap()), THREE, "{size}");
-    }
-}
-
-#[test]
-fn a_negative_source_cannot_be_resolved_if_more_blocks_follow_a_gap() {
-    let (one, two) = (block(b"one").bytes(), block(b"two").bytes());
-    let file = open([HEAD, TREE, &one, b"a gap", &two].concat());
-    let error = file.blocks().by_source(-1).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Block { kind: BlockError::Uncertain, .. }));
-    assert_eq!(by_source(&file, 0).unwrap(), "one");
-    let file = open([HEAD, TREE, &one, b"no block"].concat());
-    assert_eq!(by_source(&file, -1).unwrap(), "one");
-}
-
-#[test]
-fn a_negative_source_in_a_salvaged_file_is_certain_only_after_the_last_gap() {
-    let blocks = THREE.map(|data| block(data.as_bytes()).bytes());
-    let gap = [b'x'; 60];
-    let bytes = [HEAD, TREE, &blocks[0], &gap, &blocks[1], &gap, &blocks[2]].concat();
-    let file = OpenOptions::new().strictness(Strictness::Salvage).from_bytes(bytes).unwrap();
-    assert_eq!(by_source(&file, -1).unwrap(), "three");
-    for source in [-2, -3] {
-        let error = file.blocks().by_source(source).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Block { kind: BlockError::Uncertain, .. }));
-    }
-}
-
 // Strictness and limits
 
 #[test]
@@ -611,117 +468,4 @@ fn a_million_empty_blocks_are_counted_unless_the_limit_is_lower() {
         file.blocks().len().unwrap_err().kind(),
         ErrorKind::Limit { limit: 1000, .. }
     ));
-}
-
-// Damaged files of all kinds
-
-/// Describes the content of a file as text, so that two files can be compared.
-fn summary(file: &Asdf) -> String {
-    let blocks: Vec<_> = file
-        .blocks()
-        .iter()
-        .map(|block| {
-            let block = block.unwrap();
-            let data = block.decode().map_err(|error| error.to_string());
-            let range = block.decode_range(1..2).map_err(|error| error.to_string());
-            (block.offset(), data, range, block.verify().map_err(|error| error.to_string()))
-        })
-        .collect();
-    let tree = file.document().map(crate::yaml::Document::node_count).ok();
-    format!("{:?} {tree:?} {blocks:?} {:?}", file.layout(), file.diagnostics())
-}
-
-/// Returns a file with padding, an index, trailing zeros, and blocks with several compressions and kinds of
-/// checksums.
-fn rich_file() -> Vec<u8> {
-    let zlib = b"\x78\x9c\x4b\x4c\x4a\x06\x00\x02\x4d\x01\x27";
-    let lz4 = b"\0\0\0\x08\x03\0\0\0\x30abc";
-    let blocks = [
-        block(b"one").checksum_of(b"one").bytes(),
-        block(zlib).code(*b"zlib").data_size(3).checksum_of(b"abc").bytes(),
-        block(lz4).code(*b"lz4\0").data_size(3).allocated_size(20).bytes(),
-    ];
-    let mut at = head_len() + 8;
-    let mut offsets = Vec::new();
-    for block in &blocks {
-        offsets.push(at);
-        at += block.len();
-    }
-    [HEAD, TREE, b"       \n", &blocks.concat(), &index(&offsets), b"\0\0"].concat()
-}
-
-#[test]
-fn the_varied_test_file_has_no_irregularity_except_a_legacy_checksum() {
-    let file = open(rich_file());
-    assert_eq!(codes(&file), []);
-    assert_eq!(contents(&file), ["one", "abc", "abc"]);
-    assert_eq!(codes(&file), [Code::ChecksumOfDecodedBytes]);
-}
-
-#[test]
-fn a_small_file_is_read_with_a_single_read() {
-    let bytes = Bytes::from(rich_file());
-    let log = Arc::new(ReadLog::new(bytes.clone()));
-    let file = Asdf::from_source(Arc::clone(&log) as Arc<dyn ReadAt>).unwrap();
-    assert_eq!(summary(&file), summary(&open(bytes.to_vec())));
-    assert_eq!(log.ranges(), std::slice::from_ref(&(0..bytes.len() as u64)));
-}
-
-#[test]
-fn a_file_truncated_at_any_byte_causes_no_panic() {
-    let bytes = rich_file();
-    for len in 0..bytes.len() {
-        for strictness in [Strictness::Lenient, Strictness::Strict, Strictness::Salvage] {
-            let options = OpenOptions::new().strictness(strictness);
-            if let Ok(file) = options.from_bytes(bytes[..len].to_vec()) {
-                summary(&file);
-            }
-        }
-    }
-}
-
-#[test]
-fn hostile_values_in_header_fields_cause_no_panic() {
-    let bytes = rich_file();
-    let places: Vec<_> = memmem::find_iter(&bytes, &BLOCK_MAGIC).collect();
-    for place in places {
-        for (field, width) in [(4, 2), (6, 4), (10, 4), (14, 8), (22, 8), (30, 8)] {
-            for value in [0, 1, 47, 48, 65535, 1 << 31, 1 << 40, 1 << 62, 1 << 63, u64::MAX] {
-                let mut bytes = bytes.clone();
-                bytes[place + field..][..width].copy_from_slice(&value.to_be_bytes()[8 - width..]);
-                let shown = summary(&open(bytes));
-                assert!(shown.contains("Version"), "{shown}");
-            }
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
-    /// Sources in memory and other sources are read by different code, which must produce the same
-    /// results.
-    #[test]
-    fn a_mutated_file_causes_no_panic_and_reads_the_same_from_any_source(
-        changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..6),
-        insert in proptest::option::of((any::<proptest::sample::Index>(), 1usize..70_000)),
-        strictness in prop_oneof![Just(Strictness::Lenient), Just(Strictness::Salvage), Just(Strictness::Strict)],
-    ) {
-        let mut bytes = rich_file();
-        for (place, value) in changes {
-            let place = place.index(bytes.len());
-            bytes[place] = value;
-        }
-        if let Some((place, len)) = insert {
-            let place = place.index(bytes.len());
-            bytes.splice(place..place, std::iter::repeat_n(b' ', len));
-        }
-        let options = OpenOptions::new().strictness(strictness);
-        let logged = Arc::new(Logged(ReadLog::new(Bytes::from(bytes.clone()))));
-        match (options.from_bytes(bytes), options.from_source(logged)) {
-            (Ok(memory), Ok(other)) => prop_assert_eq!(summary(&memory), summary(&other)),
-            (Err(memory), Err(other)) => prop_assert_eq!(memory.to_string(), other.to_string()),
-            (memory, other) => prop_assert!(false, "{memory:?} {other:?}"),
-        }
-    }
 }
