@@ -229,8 +229,7 @@ impl Editor {
     pub fn remove(&mut self, pointer: &str) -> Result<()> {
         let released = self.blocks_at(pointer)?;
         self.tree_mut()?.remove(pointer)?;
-        self.released.extend(released);
-        self.forget_unused_data()
+        self.release(released)
     }
 
     /// Rewrites the relative URIs of external files so that the result can be written to the folder `to`; see
@@ -342,16 +341,21 @@ impl Editor {
     ) -> Result<()> {
         self.tree = Ok(tree);
         self.blocks.extend(blocks);
+        self.release(released)
+    }
+
+    /// Records blocks that may have lost a use. The tree is searched for other uses only if some of
+    /// the blocks contain new data, so that adding many arrays stays fast.
+    fn release(&mut self, released: BTreeSet<usize>) -> Result<()> {
+        let have_data = released.iter().any(|number| self.blocks.contains_key(number));
         self.released.extend(released);
-        self.forget_unused_data()
+        if have_data { self.forget_unused_data() } else { Ok(()) }
     }
 
     /// Discards the data of new blocks that no array uses any more.
     fn forget_unused_data(&mut self) -> Result<()> {
-        if !self.blocks.is_empty() {
-            let used = self.used(self.tree()?.document().root())?;
-            self.blocks.retain(|number, _| used.contains(number));
-        }
+        let used = self.used(self.tree()?.document().root())?;
+        self.blocks.retain(|number, _| used.contains(number));
         Ok(())
     }
 
