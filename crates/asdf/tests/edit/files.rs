@@ -185,6 +185,21 @@ fn padding_after_a_shortened_scalar_does_not_become_part_of_its_value() {
 }
 
 #[test]
+fn a_replaced_tree_may_refer_to_arrays_that_were_set_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    fs::write(&path, sample(&WriteOptions::new())).unwrap();
+    let mut editor = Editor::open(&path).unwrap();
+    editor.set_array("/new", Array::from_slice(&[7_i32, 8], &[2]).unwrap()).unwrap();
+    let text = editor.tree().unwrap().text().replace("new: ", "renamed: ");
+    editor.set_text(&text).unwrap();
+    let error = editor.set_text(&text.replace("source: 0", "source: 9")).unwrap_err().to_string();
+    assert!(error.contains("`source: 9`"), "{error}");
+    editor.commit().unwrap();
+    assert_eq!(array(&Asdf::open(&path).unwrap(), "/renamed"), [7, 8]);
+}
+
+#[test]
 fn an_in_place_change_fails_if_the_tree_does_not_fit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");

@@ -301,9 +301,10 @@ impl Editor {
         if root.kind() != crate::yaml::NodeKind::Mapping {
             return Err(root.error("expected a mapping at the root"));
         }
-        for (node, number) in sources(root) {
-            if let Err(error) = self.file.blocks().by_source(number) {
-                return Err(node.error(format!("`source: {number}`: {error}")));
+        let is_new = |block| matches!(block, BlockRef::Index(at) if self.blocks.contains_key(&at));
+        for (node, block) in sources(root).filter(|&(_, block)| !is_new(block)) {
+            if let Err(error) = self.file.blocks().by_source(block) {
+                return Err(node.error(format!("`source: {block}`: {error}")));
             }
         }
         self.tree = Ok(tree);
