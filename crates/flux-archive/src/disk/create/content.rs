@@ -8,11 +8,12 @@ use crate::diagnostic::Code;
 use crate::disk::dir::{next_data, stat};
 use crate::error::{ErrorKind, Result, StoreError};
 use crate::model::{Content, FileType, Region};
-use crate::parallel::try_map;
+use crate::parallel::{threads, try_map};
 use crate::write::{Detector, Encoding};
 
 use super::encode::{Buffers, Encoded};
 use super::options::{Creator, Holes};
+use super::pieces;
 use super::walk::Item;
 
 /// The maximum size in bytes of a file that is encoded in memory. Larger files are streamed.
@@ -107,7 +108,7 @@ fn read(
     if blobs {
         return read_blobs(creator, file, size, &data);
     }
-    let (encoding, len) = encoding_of(file)?;
+    let (encoding, len) = encoding_of(file, size)?;
     let holes = bytes_of_holes(file, size)?;
     Ok(Prepared { holes, ..prepared(Body::Stream(file.try_clone()?, encoding, len)) })
 }
@@ -211,9 +212,10 @@ fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, 
 
 /// Determines the encoding of a file too large to encode in memory. Also returns the maximum number
 /// of bytes to write: the length of the text, or no limit for base64.
-fn encoding_of(file: &File) -> Result<(Encoding, u64)> {
-    let (mut detector, mut len) = (Detector::default(), 0);
-    for_each_piece(file, 0, |_, piece| {
+fn encoding_of(file: &File, size: u64) -> Result<(Encoding, u64)> {
+    let mut len = if threads() > 1 { pieces::text_len(file, size)? } else { 0 };
+    let mut detector = Detector::default();
+    for_each_piece(file, len, |_, piece| {
         len += piece.len() as u64;
         Ok(detector.take(piece))
     })?;

@@ -15,7 +15,7 @@ use crate::disk::dir::{FileId, stat};
 use crate::error::{ErrorKind, Result, StoreError};
 use crate::model::{Content, Entry, FileType};
 use crate::parallel::{pipeline, threads};
-use crate::write::{Encoding, Writer};
+use crate::write::Writer;
 
 /// The maximum number of files in a [`Batch`].
 const BATCH: usize = 32;
@@ -144,10 +144,11 @@ impl Creator<'_> {
                 let entry = self.entry(item, Content::Empty, None);
                 let mut body = writer.body(&entry, encoding)?;
                 let mut offset = 0;
-                if encoding == Encoding::Base64 && threads() > 1 {
-                    offset = pieces::write_base64(self, &file, stat(&file)?.size(), &mut body)?;
+                if threads() > 1 {
+                    let size = stat(&file)?.size().min(len);
+                    offset = pieces::write(self, &file, encoding, size, &mut body)?;
                 }
-                changed |= content::stream(&file, encoding, offset, len, |piece| {
+                changed |= content::stream(&file, encoding, offset, len - offset, |piece| {
                     self.count(piece.len() as u64);
                     Ok(body.write_all(piece)?)
                 })?;
