@@ -26,8 +26,8 @@ binio::limits! {
         /// million.
         max_bindings: u32 = 1 << 24;
         /// Maximum number of struct fields that are visited or listed when addresses are computed. Default: 268
-        /// million. Computing an address table visits at most 4.2 million fields, plus 16 fields per byte of the
-        /// stream.
+        /// million. Even if this limit is higher, computing an address table visits at most 4.2 million fields,
+        /// plus 16 fields per byte of the stream.
         max_steps: u32 = 1 << 28;
         /// Maximum number of errors to collect, and also the maximum number of warnings and notes
         /// together. Default: 100.
@@ -91,8 +91,8 @@ impl ParseOptions {
         self
     }
 
-    /// Turns a warning or note into an error, even if it is silenced. Denying a code can reject layouts that
-    /// this crate accepts although the language does not strictly allow them.
+    /// Turns a warning or note into an error, even if it is silenced. For example, this can reject layouts that
+    /// are accepted by default although the language does not strictly allow them.
     ///
     /// ```
     /// use dudley::diagnostic::Code;

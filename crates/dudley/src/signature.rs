@@ -68,8 +68,8 @@ impl Signature {
         }
     }
 
-    /// Reads the signature of a file. Returns `None` if the file is not a native file. The file may be shorter
-    /// than a signature.
+    /// Reads the signature of a file. Returns `None` if the file is not a native file, or if it has fewer
+    /// than 4 bytes.
     ///
     /// # Errors
     ///

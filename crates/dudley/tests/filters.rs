@@ -176,7 +176,7 @@ fn zfp_loses_only_as_much_precision_as_requested() {
     assert!(rejected("x = u1 -> zfp", &[1]).contains("expected the type f4, f8, i4 or i8"));
     let (payload, _) = round_trip("x = f8[60] -> zfp", &numbers);
     let error = with_payload("x = f8[6, 10] -> zfp", &payload).get("x").unwrap_err().to_string();
-    assert!(error.contains("the type and shape F64 [60], expected F64 [6, 10]"), "{error}");
+    assert!(error.contains("its type and shape are f8[60], expected f8[6, 10]"), "{error}");
 }
 
 #[test]

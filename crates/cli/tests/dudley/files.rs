@@ -247,7 +247,7 @@ fn explain_prints_which_item_a_byte_belongs_to() {
     };
     for (address, expected) in [
         ("0", "0x0: byte 0 of the signature\n"),
-        ("9", "0x9: byte 1 of the address of the layout\n"),
+        ("9", "0x9: byte 1 of the layout address\n"),
         ("0x11", "0x11: /N, <i2, byte 1\n"),
         ("20", "0x14: no item, after /N, before /x\n"),
         ("0x21", "0x21: /x element [1], <f8, byte 1\n"),

@@ -4,8 +4,8 @@
 use crate::layout::names::index;
 use crate::layout::{Binding, Data, DataId, Datatype, Dim, Run};
 
-/// The number of shapes and arrays to remember. If a shape or array has been forgotten, an equal
-/// one is stored again, which only costs memory.
+/// The maximum number of shapes, and of arrays, to remember. Forgetting one only costs memory,
+/// because an equal shape or array is then stored again.
 const SHAPES: usize = 64;
 const ARRAYS: usize = 256;
 

@@ -10,18 +10,18 @@ use crate::layout::names::index;
 use crate::layout::{Binding, ItemId, NameId, ParamId, Run, Scope, TypeId};
 use crate::source::Span;
 
-/// The number of dicts and lists that may be examined when looking up parameters. Each byte of the
-/// text adds `LOOK_UPS_PER_BYTE` to this limit. A one-letter dimension takes two bytes with its
-/// comma, so it can always be looked up in 128 enclosing dicts, the default nesting limit.
+/// The total number of dicts and lists that may be examined when looking up parameters. Each byte
+/// of the text adds `LOOK_UPS_PER_BYTE` to this limit. A one-letter dimension takes two bytes with
+/// its comma, so it can always be looked up in 128 enclosing dicts, the default nesting limit.
 const LOOK_UPS: usize = 1 << 22;
 const LOOK_UPS_PER_BYTE: usize = 64;
 
 /// The most recent bindings of the free names of each type, and the work done to find parameters.
 #[derive(Default)]
 pub(super) struct Bound {
-    /// The bindings from the last use of each type. If the type was used in a dict, and all of its
-    /// free names were bound, the dict and the number of parameters declared until then are stored
-    /// as well.
+    /// The bindings from the last use of each type. If that use was in a dict and bound all free
+    /// names of the type, the dict and the number of parameters declared until then are stored as
+    /// well.
     last_bindings: HashMap<TypeId, (Run, Option<(ItemId, usize)>)>,
     /// The number of dicts and lists examined for parameters so far.
     looked_at: usize,

@@ -143,9 +143,9 @@ impl Checker<'_> {
 }
 
 /// Returns the span of the next item's name if a documentation comment seems to describe the next item,
-/// although it belongs to the preceding item. This is the case if the comment is alone on its line and
-/// follows a line of code without a comment, and if the next item begins in the same column on the next line
-/// that is not documentation.
+/// although it belongs to the preceding item. This is assumed only if the comment is alone on its line and
+/// follows a line of code without a comment. In addition, the next item must begin in the same column as the
+/// comment, on the first line that is not documentation.
 fn item_after(text: &str, comment: &Comment) -> Option<Span> {
     let (before, mut after) = text.split_at(comment.start as usize);
     let (before, indent) = before.rsplit_once(['\n', '\r'])?;

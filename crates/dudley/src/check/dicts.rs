@@ -150,8 +150,8 @@ impl Checker<'_> {
         id
     }
 
-    /// Adds an item to the current dict. If `is_taken` is set, the name continues to refer to an
-    /// earlier item.
+    /// Adds an item to the current dict. If `is_taken` is set, the name belongs to an earlier item,
+    /// and continues to refer to that item.
     fn declare(&mut self, name: NameId, body: Body, span: Span, is_taken: bool) -> ItemId {
         let id = self.push_item(name, self.dict.id, body, span);
         if !is_taken {

@@ -84,7 +84,7 @@ struct Checker<'a> {
     primitives: Primitives,
     /// The names of declarations with errors, for which no further errors are reported.
     broken: HashSet<NameId>,
-    /// The number of nodes at the start of the tree whose names have been prefetched.
+    /// The number of nodes, counted from the start of the tree, for which names have been prefetched.
     prefetched: usize,
 }
 

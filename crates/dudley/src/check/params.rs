@@ -91,7 +91,7 @@ impl Checker<'_> {
     }
 
     /// Resolves typedefs. Returns the primitive integer type and its byte order, or `None` if the
-    /// datatype does not stand for a scalar integer.
+    /// datatype is not a scalar integer.
     fn scalar_integer(&self, datatype: Datatype) -> Option<(Primitive, Option<Order>)> {
         let mut datatype = datatype;
         loop {

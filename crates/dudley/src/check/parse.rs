@@ -2,7 +2,7 @@
 //!
 //! The bytes of a layout are decoded as UTF-8 if they are valid UTF-8. Otherwise, they are decoded as CP-1252
 //! or, if they contain one of the five bytes that CP-1252 does not define, as Latin-1. A byte-order mark is
-//! skipped. The first byte of a native binary file is 8d, and no layout begins with this byte.
+//! skipped. A layout cannot begin with the byte 8d, because every native binary file begins with it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_native_file_is_recognised() {
+    fn decoding_a_native_file_fails_and_names_the_address_of_its_layout() {
         let error = Source::decode(b"\x8d<BD\r\n\x1a\n\x30\0\0\0\0\0\0\0").unwrap_err();
         assert_eq!(error.code(), Some(Code::IllegalCharacter));
         let help = &error.diagnostics().unwrap().first().help;

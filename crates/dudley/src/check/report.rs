@@ -49,8 +49,8 @@ impl<'a> Report<'a> {
         self.options.limits.max_diagnostics as usize
     }
 
-    /// Returns the errors, including the syntax errors in `parsing`, and the warnings and notes.
-    /// Both lists are in source order.
+    /// Returns two lists in source order: the errors, including the syntax errors in `parsing`, and
+    /// the warnings and notes.
     pub(super) fn finish(mut self, parsing: &[Diagnostic]) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         self.errors.extend_from_slice(parsing);
         self.errors.sort_by_key(start);

@@ -47,8 +47,7 @@ impl Checker<'_> {
             }
             NodeKind::Type => self.named_type(node.span()),
             _ => {
-                // This node, such as `Broken`, does not begin a datatype, so leave it to the
-                // caller.
+                // Leave a node that does not begin a datatype, such as `Broken`, to the caller.
                 self.cursor.go_to(self.cursor.last());
                 None
             }
@@ -164,7 +163,7 @@ impl Checker<'_> {
         let count = node.end - node.start;
         if count > 31 {
             self.report.warn(Code::ManySuffixes, || {
-                let message = format!("{count} suffixes");
+                let message = format!("this dimension has {count} suffixes");
                 Diagnostic::new(Code::ManySuffixes, node.span(), message)
                     .help("other versions of the language allow at most 31 suffixes")
             });

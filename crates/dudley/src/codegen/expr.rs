@@ -140,7 +140,7 @@ pub(super) struct Terms {
 
 struct Known {
     term: Term,
-    /// The exponent of a power of two that divides the value for all arguments.
+    /// The exponent of a power of two that divides the value of the term, whatever the arguments are.
     power: u32,
     /// The number of terms that a function needs for this term, including this term. A call counts as one term.
     weight: u32,
@@ -194,7 +194,9 @@ impl Terms {
             calls = calls.max(known.calls + u32::from(known.is_function));
         }
         if calls > MAX_CALLS {
-            let message = "too many addresses depend on each other".to_owned();
+            let message = format!(
+                "the generated code would need more than {MAX_CALLS} nested function calls"
+            );
             return Err(Trouble::Is(Code::BeyondLimit, message).into());
         }
         let id = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
@@ -227,7 +229,8 @@ impl Terms {
         let align = align.trailing_zeros();
         let is_there = nbytes.products.len() == 1
             && nbytes.products.keys().flatten().all(|factor| nonzero.contains(factor));
-        // If the item is empty, the term is not rounded up, and equals the cursor.
+        // The term of an empty item equals the cursor, which is not rounded up. If the item may be
+        // empty, the power of two must therefore divide the cursor as well.
         if is_there {
             align
         } else {

@@ -21,7 +21,7 @@ static inline uint64_t dudley_dim(int64_t value, int64_t suffix) {
     return value + suffix > 0 ? (uint64_t)(value + suffix) : 0;
 }
 
-/* The next multiple of a power of two. */
+/* The address, rounded up to a multiple of a power of two. */
 static inline uint64_t dudley_up(uint64_t address, uint64_t align) {
     return (address + align - 1) & ~(align - 1);
 }
@@ -51,7 +51,7 @@ fn dudley_dim(value: i64, suffix: i64) -> u64 {
     }
 }
 
-/// The next multiple of a power of two.
+/// The address, rounded up to a multiple of a power of two.
 #[allow(dead_code)]
 fn dudley_up(address: u64, align: u64) -> u64 {
     (address + align - 1) & !(align - 1)

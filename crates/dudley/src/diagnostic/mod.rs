@@ -13,7 +13,7 @@ pub use code::Code;
 
 use crate::source::{Source, Span};
 
-/// An error, a warning or a note about a layout. Offsets are in bytes of the decoded text.
+/// An error, a warning or a note about a layout. Offsets are byte offsets in the decoded text.
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 /// The diagnostics of a layout that has at least one error, in source order. `Display` shows them with

@@ -85,7 +85,7 @@ impl Source {
         let mut lines = text.as_bytes()[start..line_end].to_vec();
         for at in 0..lines.len() {
             match (lines[at], lines.get(at + 1)) {
-                // A lone carriage return also ends a line.
+                // A lone carriage return also ends a line, so replace it with a line feed.
                 (b'\r', next) if next != Some(&b'\n') => lines[at] = b'\n',
                 // Replace the control characters U+0080 to U+009F with `¿`, because some terminals interpret
                 // them.

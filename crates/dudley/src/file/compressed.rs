@@ -29,7 +29,7 @@ impl File {
         let (datatype, shape) =
             found.ok_or_else(|| strided("the instances of its struct differ in size"))?;
         let len = array::byte_size(&shape, datatype.itemsize());
-        let len = len.ok_or_else(|| strided("it has more than 2^63 - 1 bytes"))?;
+        let len = len.ok_or_else(|| strided("it has more than 2^63-1 bytes"))?;
         let bytes = if len == 0 {
             Vec::new()
         } else {

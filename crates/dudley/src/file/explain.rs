@@ -48,7 +48,7 @@ pub enum Explanation {
         /// Index of the byte in the element.
         byte: u64,
     },
-    /// A byte inside a struct that belongs to no member or parameter.
+    /// Padding: a byte inside a struct, but outside its members and parameters.
     Padding {
         /// Path of the struct, or of an instance in an array of structs, such as `/x[1]`.
         path: String,
@@ -80,7 +80,7 @@ impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Signature { byte } => write!(f, "byte {byte} of the signature"),
-            Self::LayoutAddress { byte } => write!(f, "byte {byte} of the address of the layout"),
+            Self::LayoutAddress { byte } => write!(f, "byte {byte} of the layout address"),
             Self::Layout { line } => write!(f, "line {line} of the layout"),
             Self::Data { path, index, dtype, byte } => {
                 f.write_str(path)?;

@@ -9,15 +9,16 @@ use crate::error::{Error, ErrorKind};
 use crate::layout::{Field, Inside};
 use crate::place::{Inner, Row, Stored, to_error};
 
-/// Maximum number of empty instances to write per array. Without this limit, a short file could
-/// claim any number of empty instances.
+/// Maximum number of empty instances to write per array. Without this limit, a short file that
+/// claims many empty instances could produce output of any length.
 const MAX_EMPTY: u64 = 1 << 16;
 
 impl File {
     /// Writes the value at a path as JSON, without a newline at the end. Numbers and text have the format of
     /// [`array::json`](binio::array::json). A struct becomes an object with its members, but without its
-    /// parameters. An array of instances that differ in size becomes a nested list. If the only member of
-    /// such a struct is unnamed, as in counted text, an instance becomes the value of this member.
+    /// parameters. An array of instances that differ in size becomes a nested list. If such instances have
+    /// only one member, and this member is unnamed, as in counted text, each instance becomes the value of the
+    /// member.
     ///
     /// ```
     /// use dudley::{File, Layout};

@@ -37,7 +37,8 @@ impl File {
     ///
     /// Fails with [`Path`](ErrorKind::Path) if the path is malformed, with [`NotFound`](ErrorKind::NotFound) if
     /// there is nothing at the path, and with [`NotData`](ErrorKind::NotData) if it leads to anything but a
-    /// list.
+    /// list. If the text of a compiled layout has errors or cannot be read, fails with the error in
+    /// [`stopped`](Self::stopped).
     pub fn list(&self, path: &str) -> Result<List<'_>, Error> {
         List::find(self, path)
     }
@@ -104,7 +105,8 @@ impl<'f> List<'f> {
         let (Some(start), Some(declared)) = (address(first), data(first)) else { return Ok(None) };
         let is_in_file = self.file.layout().filter(declared).is_none();
         if !is_in_file || one.layout().offset() != start {
-            // The element has a filter, or is a struct whose only member begins after a parameter.
+            // Do not stack elements that have a filter, or whose array begins after a parameter, as in
+            // counted text.
             return Ok(None);
         }
         let second = self.elements.get(1).and_then(|&id| address(id));

@@ -1,4 +1,4 @@
-//! Files described by a layout, native or not.
+//! Native files, and other files that are described by a layout.
 //!
 //! | module | content |
 //! |---|---|

@@ -21,9 +21,8 @@ use crate::place::{
 };
 use crate::signature::Signature;
 
-/// A view of an array in a file. Neither creating nor [slicing](array::Array::slice) a view reads
-/// elements. The exception is a compressed array, which is decoded into memory when its view is
-/// created.
+/// A view of an array in a file. Creating or [slicing](array::Array::slice) a view does not read
+/// elements, except that a compressed array is decoded into memory when its view is created.
 ///
 /// ```
 /// use dudley::array::Slice;
@@ -97,8 +96,7 @@ impl Resolved {
         Ok(Self { layout, table, stopped, inputs, is_invalid: false })
     }
 
-    /// Creates an empty layout without addresses. If there is an error, marks the layout as
-    /// invalid.
+    /// Creates an empty layout without addresses. If `error` is given, marks the layout as invalid.
     fn empty(error: Option<Error>) -> Self {
         let resolver = Resolver::new(Arc::new(Layout::default()));
         let (table, _) = resolver.partial_table();
@@ -347,7 +345,7 @@ impl File {
         }
     }
 
-    /// Returns the array or scalar of a row.
+    /// Returns the data of a row as an array or scalar.
     ///
     /// # Errors
     ///
@@ -420,7 +418,8 @@ impl File {
         Inner::new(self.layout(), inputs, self.table().numbers())
     }
 
-    /// Follows the steps from a row into its data.
+    /// Follows the steps in `inside` from a row into its data. Returns the array, instance, member or
+    /// parameter that the steps lead to.
     pub(super) fn follow(
         &self,
         inner: &mut Inner<'_>,

@@ -52,7 +52,10 @@ impl Image {
         };
         let size = |len: u64| {
             u32::try_from(len).map_err(|_| {
-                FilterError::new(format!("an image cannot have {len} pixels in a row or column"))
+                let most = u32::MAX;
+                FilterError::new(format!(
+                    "an image has at most {most} pixels in a row or column, not {len}"
+                ))
             })
         };
         let (height, width) = (size(declared.shape[0])?, size(declared.shape[1])?);

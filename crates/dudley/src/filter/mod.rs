@@ -8,8 +8,8 @@
 //! | `png` | PNG | `u1`, `u2`; `[height, width]` or `[height, width, 3]` | level, 0 to 9; default 9 |
 //! | `jpeg` | JFIF | `u1`; `[height, width]` or `[height, width, 3 or 4]` | quality, 0 to 95; default 75 |
 //!
-//! A positive argument of `zfp` is a tolerance, and a negative argument is a precision in bits. If the argument
-//! is 0, the compression is lossless.
+//! A positive argument of `zfp` is a tolerance, and an argument of `-n` is a precision of `n` bits. If the
+//! argument is 0, the compression is lossless.
 //!
 //! Decoding fails as soon as the output exceeds the declared size, so that a few stored bytes
 //! cannot expand until they fill the memory.

@@ -85,7 +85,8 @@ impl Compress for Png {
             ::png::ColorType::Grayscale => 1,
             ::png::ColorType::Rgb => 3,
             other => {
-                let message = format!("the colour type is {other:?}, expected grey or RGB");
+                let message =
+                    format!("the colour type is {}, expected 0 (grey) or 2 (RGB)", other as u8);
                 return Err(FilterError::new(message));
             }
         };

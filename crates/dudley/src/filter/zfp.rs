@@ -35,7 +35,7 @@ fn config(declared: &Declared<'_>) -> Result<ZfpConfig, FilterError> {
         #[allow(clippy::cast_precision_loss, reason = "a tolerance")]
         &[Argument::Integer(value)] => value as f64,
         &[Argument::Float(value)] => value,
-        _ => return Err(FilterError::new("expected one number")),
+        _ => return Err(FilterError::new("expected one argument, a number")),
     };
     if value > 0.0 {
         return Ok(ZfpConfig::fixed_accuracy(value));
@@ -45,7 +45,7 @@ fn config(declared: &Declared<'_>) -> Result<ZfpConfig, FilterError> {
     }
     let bits = (1..=64).find(|&bits| f64::from(bits) + value == 0.0);
     let bits = bits.ok_or_else(|| {
-        FilterError::new(format!("invalid precision {value}: expected -1 to -64, for 1 to 64 bits"))
+        FilterError::new(format!("invalid precision {value}: expected an integer from -64 to -1"))
     })?;
     Ok(ZfpConfig::fixed_precision(bits))
 }
@@ -145,10 +145,16 @@ fn decode<T: ZfpScalar + binio::number::Scalar + array::Element>(
     if header.metadata != Some(*metadata) {
         let shown = |found: ZfpFieldMetadata| {
             let dims: Vec<usize> = found.dims.into_iter().filter(|&len| len > 0).rev().collect();
-            format!("{:?} {dims:?}", found.scalar_type)
+            let name = match found.scalar_type {
+                ZfpScalarType::F32 => "f4",
+                ZfpScalarType::F64 => "f8",
+                ZfpScalarType::I32 => "i4",
+                ZfpScalarType::I64 => "i8",
+            };
+            format!("{name}{dims:?}")
         };
         let found = header.metadata.map(shown).unwrap_or_default();
-        let message = format!("it has the type and shape {found}, expected {}", shown(*metadata));
+        let message = format!("its type and shape are {found}, expected {}", shown(*metadata));
         return Err(FilterError::new(message));
     }
     let config = header

@@ -205,7 +205,7 @@ impl Parser {
         self.unexpected(&format!("`{text}`"))
     }
 
-    /// Fails because the next token is not what was expected.
+    /// Returns the error for an unexpected token.
     fn unexpected<T>(&self, expected: &str) -> Result<T, Error> {
         let message = match self.peek() {
             Some("*") => {
@@ -401,7 +401,7 @@ impl Parser {
                 None if self.peek() == Some("*") => {
                     fail(line, "pointers are not supported, because they have no meaning in a file")
                 }
-                // This is a declaration without a definition, such as `struct s;`.
+                // A declaration without a definition, such as `struct s;`, adds nothing to the layout.
                 None if self.peek() == Some(";") => Ok(Type::of("{}")),
                 None => fail(line, format!("struct `{tag}` is not defined before its use")),
             };
@@ -423,7 +423,7 @@ impl Parser {
         }
         text.push('}');
         if text.len() > MAX_TEXT {
-            return fail(line, format!("the layout of a struct is longer than {MAX_TEXT} bytes"));
+            return fail(line, format!("the layout text of a struct exceeds {MAX_TEXT} bytes"));
         }
         Ok(Type { tag, is_new: true, ..Type::of(text) })
     }
@@ -470,7 +470,7 @@ impl Parser {
         Ok((name, dims))
     }
 
-    /// Evaluates a constant expression: sums and products of numbers and named constants, with
+    /// Evaluates a constant expression, which consists of numbers, named constants, `+`, `-`, `*` and
     /// parentheses.
     fn constant(&mut self, depth: u32) -> Result<i64, Error> {
         let mut sum = self.product(depth)?;
@@ -496,7 +496,7 @@ impl Parser {
     fn factor(&mut self, depth: u32) -> Result<i64, Error> {
         let line = self.line();
         if depth > MAX_DEPTH {
-            return fail(line, "too many parentheses");
+            return fail(line, format!("the constant nests deeper than {MAX_DEPTH} levels"));
         }
         if self.skip("(") {
             let value = self.constant(depth + 1)?;

@@ -62,8 +62,8 @@ pub fn from_file(name: &str, file: impl ReadAt + 'static) -> Result<Imported, Er
     }
 }
 
-/// Returns `true` if there is an HDF5 signature at offset 0, or at offset 512 or one of its
-/// doublings. The signature may follow a user block, so it need not be at offset 0.
+/// Returns `true` if there is an HDF5 signature at offset 0, 512, 1024, 2048 or a higher power of two.
+/// The signature is not at offset 0 if the file begins with a user block.
 fn is_hdf5(file: &dyn ReadAt) -> Result<bool, Error> {
     let mut signature = [0; 8];
     let places = std::iter::successors(Some(0), |&at: &u64| Some((2 * at).max(512)));

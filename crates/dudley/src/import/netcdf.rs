@@ -67,10 +67,10 @@ const TYPES: [(&str, u64); 11] = [
 ];
 const TEXT: &str = "S1";
 
-/// Creates a layout for a netCDF-3 file, with one item for each variable. Record variables become
-/// members of the item `""`, so that they can be found by their names alone, like other variables.
+/// Creates a layout for a netCDF-3 file. Each variable becomes an item, except that record variables
+/// become members of the item `""`. Like other variables, they can then be found by their names alone.
 /// The number of records is read from the file, unless the file was written as a stream. All
-/// attributes are copied, and an additional attribute `dims` lists the names of the dimensions.
+/// attributes are copied. An additional attribute `dims` lists the names of a variable's dimensions.
 ///
 /// # Errors
 ///
@@ -110,7 +110,7 @@ impl Out {
                 variable.shape.len()
             )
         } else {
-            "it has more than 2^63 bytes".to_owned()
+            "it ends beyond byte 2^63-1".to_owned()
         };
         self.errors.push(no_layout_for(path_of(&variable.name), reason));
     }
@@ -213,7 +213,8 @@ impl Header {
             end <= record && i64::try_from(start.saturating_add(record)).is_ok()
         });
         let Some((record, end)) = fits else {
-            let message = "the record variables are too large or too far apart: they do not fit into one record";
+            let message =
+                "the record variables are too large or too far apart to fit into one record";
             return Err(damaged(FORMAT, start, message));
         };
         let stored = out.len.saturating_sub(start) / record.max(1);
@@ -241,7 +242,7 @@ impl Header {
         }
         let _ = writeln!(out.text, "}}[{name}] @{start}");
         if count > 0 {
-            // The padding of the last record may be missing.
+            // The padding of the last record may be missing, so require only the data before it.
             let nbytes = u128::from(count - 1) * u128::from(record) + u128::from(end);
             let nbytes = u64::try_from(nbytes).unwrap_or(u64::MAX);
             out.errors.extend(past_end(path_of(""), start, nbytes, out.len));
@@ -270,7 +271,8 @@ fn push_variable(out: &mut String, variable: &Variable, address: u64) {
     let _ = write!(out, " = {}", variable.datatype);
     let mut dims: Vec<String> = variable.shape.iter().map(ToString::to_string).collect();
     if dims.is_empty() && variable.datatype == TEXT {
-        // The last dimension of text is the length of the strings.
+        // The last dimension of text is the length of the strings, so a single character needs a
+        // dimension of length 1.
         dims.push("1".to_owned());
     }
     if !dims.is_empty() {
@@ -333,7 +335,7 @@ impl HeaderReader<'_> {
     fn padded(&mut self, len: u64) -> Result<Vec<u8>, Error> {
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         let bytes = self.bytes.take(len)?.to_vec();
-        // Some files end without the last padding.
+        // Some files end without the last padding, so do not require it.
         let padding = len.next_multiple_of(4) - len;
         self.bytes.skip(padding.min(self.bytes.remaining()))?;
         Ok(bytes)
@@ -426,8 +428,8 @@ impl HeaderReader<'_> {
             let index = usize::try_from(self.size()?).unwrap_or(usize::MAX);
             let Some(dim) = dims.get(index) else {
                 let message = format!(
-                    "{name:?} refers to dimension {index}, expected a number below {}",
-                    dims.len()
+                    "{name:?} refers to dimension {index}, counted from 0, but the file has {}",
+                    count(dims.len(), "dimension")
                 );
                 return Err(damaged(FORMAT, place, message));
             };

@@ -264,7 +264,7 @@ fn invalid_headers_are_rejected_with_the_reason() {
         ),
         (
             head().list(VARIABLE, 1).variable("v", &[2], 4, 0).bytes,
-            "\"v\" refers to dimension 2, expected a number below 2",
+            "\"v\" refers to dimension 2, counted from 0, but the file has 2 dimensions",
         ),
         (
             head().list(VARIABLE, 1).variable("v", &[1], 12, 0).bytes,
@@ -276,7 +276,7 @@ fn invalid_headers_are_rejected_with_the_reason() {
         ),
         (
             head().list(VARIABLE, 2).variable("v", &[0], 4, 0).variable("w", &[0], 4, 100).bytes,
-            "do not fit into one record",
+            "too far apart to fit into one record",
         ),
         (Cdf::new(1, 0).int(DIMENSION).int(u32::MAX).bytes, "a field of the header needs 4 bytes"),
         (

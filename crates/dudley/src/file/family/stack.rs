@@ -20,7 +20,7 @@ use crate::place::Location;
 pub(super) struct Window {
     /// Length of the window in bytes.
     pub(super) len: u64,
-    /// Offset in the window of the array's first element. It is not 0 if a stride is negative.
+    /// Offset of the array's first element in the window. It is not 0 if a stride is negative.
     pub(super) first: u64,
 }
 

@@ -212,7 +212,8 @@ impl fmt::Debug for Template {
 }
 
 /// A placeholder for the bytes of a file that has not been opened. All bytes up to the maximum
-/// address are zeros, because the addresses of a template do not depend on them.
+/// address read as zeros. Their values do not matter, because the addresses of a template do not
+/// depend on them.
 struct Unopened;
 
 impl ReadAt for Unopened {

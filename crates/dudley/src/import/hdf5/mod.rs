@@ -255,7 +255,7 @@ impl Lister<'_> {
             return Err(format!("it has more than {MAX_DIMS} dimensions"));
         }
         if array::byte_size(&shape, kind.itemsize()).is_none() {
-            return Err("it has more than 2^63 bytes".to_owned());
+            return Err("it has 2^63 bytes or more".to_owned());
         }
         Ok(DataSet {
             datatype: kind,
