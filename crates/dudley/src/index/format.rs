@@ -127,7 +127,7 @@ pub(super) struct RowRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DimRecord {
     Fixed(u64),
-    /// The index of the parameter that gives the length, and the suffix.
+    /// The index of a parameter and a suffix, which together determine the length.
     Named(u64, i32),
 }
 
@@ -155,7 +155,7 @@ fn order_of(code: u8) -> Result<Option<Order>, &'static str> {
         0 => Ok(None),
         1 => Ok(Some(Order::Little)),
         2 => Ok(Some(Order::Big)),
-        _ => Err("an unknown byte order at byte 12"),
+        _ => Err("expected a byte order (0, 1 or 2) at byte 12"),
     }
 }
 
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_in_a_header_are_reported_with_the_reason() {
+    fn the_message_for_an_invalid_header_names_the_invalid_part() {
         let bytes = Header::default().to_bytes();
         let message = |change: &dyn Fn(&mut Vec<u8>)| {
             let mut bytes = bytes.to_vec();

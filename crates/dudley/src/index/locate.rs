@@ -221,7 +221,7 @@ impl<'s> Search<'s> {
             return Ok(None);
         }
         let first = self.compiled.header.first_open;
-        // The known address suffices if the parameters in the shape also have known addresses.
+        // No walk is needed if the addresses of the row and of the parameters in its shape are known.
         let known = self.known_address(&row);
         let is_before = number < first;
         let mut dims = Dims::default();

@@ -12,12 +12,12 @@ use crate::place::sizes::{add, multiply};
 use crate::place::{Inputs, Rules};
 use crate::signature::Signature;
 
-/// Maximum length of a path in the index in bytes. Longer paths are looked up in the text. This limits the
-/// total size of the paths to about `MAX_PATH` times the size of the text.
+/// Maximum length in bytes of a path in the index. Longer paths are looked up in the text. This
+/// limits the total size of the paths to about `MAX_PATH` times the size of the text.
 const MAX_PATH: usize = 1024;
 
-/// A representation of dimensions as they are declared. It keeps a parameter in a dimension even if
-/// the value of the parameter is fixed.
+/// Dimensions as they are declared. A dimension keeps its parameter even if the value of the
+/// parameter is fixed.
 struct Declared;
 
 impl Names for Declared {
@@ -51,7 +51,8 @@ pub(super) fn compile(layout: &Layout, text: &[u8], stamp: Stamp) -> Vec<u8> {
     let scope = Scope::of(layout);
     let param = |id: ParamId| match layout.param(id).value {
         ParamValue::Fixed(value) => ParamRecord::Fixed(value),
-        // If the parameter belongs to a dict, this value is later replaced by the index of its row.
+        // For a parameter of a dict, `declare` later replaces this record with the index of the
+        // row.
         ParamValue::Stored { .. } => ParamRecord::Inner,
     };
     let mut maker = Maker {

@@ -156,7 +156,8 @@ pub(crate) fn push(out: &mut String, attribute: &Attribute) {
         quote::push_quoted(&mut out, text);
         out
     };
-    // `Debug` always writes a point or an exponent, and the result parses as the same float.
+    // `Debug` always writes a decimal point or an exponent, and the result parses as the same
+    // float.
     let float = |value: &f64| format!("{value:?}");
     if attribute.value != Value::Null {
         out.push('=');

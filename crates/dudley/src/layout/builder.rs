@@ -228,7 +228,7 @@ impl Builder {
         self.line(name, &format!(" : {}", type_text(integer)))
     }
 
-    /// Adds a stored parameter with a placement, like [`stored`](Self::stored).
+    /// Like [`stored`](Self::stored), but also states the placement of the parameter.
     pub fn stored_at(self, name: &str, integer: &str, placement: Placement) -> Self {
         self.line(name, &format!(" : {} {placement}", type_text(integer)))
     }
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn the_builder_reports_an_undefined_type_like_the_parser() {
+    fn building_a_layout_with_an_undefined_type_fails() {
         let error = Builder::new().data("x", ArrayBuilder::of("foo")).build().unwrap_err();
         assert_eq!(error.code(), Some(crate::diagnostic::Code::UndefinedType));
     }

@@ -154,8 +154,8 @@ pub enum Placement {
 pub enum Dim {
     /// A number, which is at least -1. The value -1 removes the dimension.
     Fixed(i64),
-    /// A parameter and its suffix: the number of `+` signs, or the negative number of `-` signs. The suffix
-    /// does not apply to the values 0 and -1, and the result is at least 0.
+    /// A parameter and its suffix: the number of `+` signs, or the negated number of `-` signs. The
+    /// suffix is added to positive values only, and the length is at least 0.
     Named(Binding, i32),
 }
 
@@ -166,7 +166,8 @@ pub enum Binding {
     /// A parameter. A data item uses parameters of dicts, and a member uses parameters of the enclosing
     /// struct.
     Param(ParamId),
-    /// A free name of the enclosing struct type, by its index. Each use of the type binds the name to a value.
+    /// A free name of the enclosing struct type, by its index. Each use of the type binds the name
+    /// to a parameter or to another free name.
     Free(u32),
 }
 
@@ -226,8 +227,8 @@ impl ParamValue {
 ///
 /// A struct type is closed: the shapes of its members use only its own parameters and free names. The size of
 /// an instance therefore depends only on the values of the free names and of the parameters stored in the
-/// instance. A type can use only types that are already complete, so types are nested at most
-/// [`Limits::max_depth`](crate::Limits::max_depth) levels deep.
+/// instance. A type can use only types that are already complete, so it cannot contain itself. Types are
+/// nested at most [`Limits::max_depth`](crate::Limits::max_depth) levels deep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructType {
     pub(crate) name: NameId,
@@ -239,8 +240,8 @@ pub struct StructType {
     pub user: Option<Subject>,
     /// The number of nested levels of structs, including this struct.
     pub depth: u32,
-    /// Whether the type is a typedef. A typedef has exactly one member, which has the name `""` and
-    /// no `@` address, and it has no stored parameters.
+    /// Whether the type is a typedef. A typedef has no stored parameters and exactly one member,
+    /// which has the name `""` and no `@` address.
     pub is_typedef: bool,
     /// Whether the size of an instance depends on its contents or on the contents of a nested instance.
     pub is_indeterminate: bool,
@@ -290,9 +291,9 @@ pub enum FilterKind {
 /// An argument of a filter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
-    /// A number without a point or an exponent.
+    /// A number without a decimal point or an exponent.
     Integer(i64),
-    /// A number with a point or an exponent.
+    /// A number with a decimal point or an exponent.
     Float(f64),
     /// A quoted string.
     Text(String),
@@ -401,9 +402,9 @@ pub struct Attribute {
 pub enum Value {
     /// No value: the attribute consists of a name only.
     Null,
-    /// A number without a point or an exponent.
+    /// A number without a decimal point or an exponent.
     Integer(i64),
-    /// A finite number with a point or an exponent.
+    /// A finite number with a decimal point or an exponent.
     Float(f64),
     /// A quoted string.
     Text(String),

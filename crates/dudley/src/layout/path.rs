@@ -1,6 +1,6 @@
 //! Paths of items: `/dict/name`, `/list[2]/name`, `/item.member`.
 //!
-//! A name is quoted in a path if it is empty or contains one of `/ [ ] . "` or a control character: `/""`,
+//! A name is quoted in a path if it is empty or contains a control character or one of `/ [ ] . "`: `/""`,
 //! `/"c\"d"`. JSON Pointers work too: `/list/2/name`, `/item/member`, `/c"d`.
 
 use std::borrow::Cow;
@@ -303,7 +303,7 @@ struct Trail<'s> {
     members: Vec<MemberId>,
     /// The steps from the item into its data.
     inside: Vec<Inside>,
-    /// The parameter of a dict that the path leads to.
+    /// The dict parameter to which the path leads, or `None` if it leads to an item.
     param: Option<ParamId>,
 }
 
@@ -320,7 +320,7 @@ impl Trail<'_> {
     fn take(&mut self, step: Step<'_>) -> Result<(), Error> {
         let is_param = matches!(self.inside.last(), Some(Inside::Field(Field::Param(_))));
         if self.param.is_some() || is_param {
-            return Err(self.missing("item below a parameter"));
+            return Err(self.missing("items below its parameters"));
         }
         match self.resolve_key(step)? {
             Step::Name(name) | Step::Key(name) => self.take_name(&name),

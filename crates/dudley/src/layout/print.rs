@@ -218,7 +218,8 @@ impl<'a> Printer<'a> {
         self.out.push('\n');
     }
 
-    /// Prints the placements of the extensions of `list` that are declared next.
+    /// Prints the placements of the next declarations, as long as each of them repeats the last
+    /// element of `list`.
     fn more_placements(&mut self, list: ItemId) {
         while let Some(&Declaration::Item(id)) = self.layout.declarations().get(self.at) {
             let data = self.layout.data_of(id).filter(|data| data.repeats);
@@ -465,7 +466,7 @@ impl fmt::Display for Filter {
 }
 
 impl Filter {
-    /// Returns the text of the filter, with `name` in place of its own name.
+    /// Returns the text of the filter, with its name written as `name`.
     pub(super) fn text(&self, name: &str) -> String {
         let arguments: Vec<String> = self.arguments.iter().map(ToString::to_string).collect();
         if arguments.is_empty() {
@@ -480,7 +481,8 @@ impl fmt::Display for Argument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Integer(value) => write!(f, "{value}"),
-            // `Debug` always writes a point or an exponent, and the result parses as the same float.
+            // `Debug` always writes a decimal point or an exponent, and the result parses as the same
+            // float.
             Self::Float(value) => write!(f, "{value:?}"),
             Self::Text(text) => {
                 let mut out = String::new();

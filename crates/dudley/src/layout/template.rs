@@ -46,7 +46,7 @@ impl Layout {
         self.declarations.iter().enumerate().filter_map(move |(at, &declaration)| {
             let obstacle = match declaration {
                 Declaration::Item(id) => match self.items[id.index()].body {
-                    // Data with an error has no entry in the arena.
+                    // Data whose declaration is invalid has no entry in the arena.
                     Body::Data(data) => self.obstacle(self.data.get(data.index())?)?,
                     Body::Dict(_) | Body::List(_) => return None,
                 },

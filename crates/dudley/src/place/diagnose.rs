@@ -9,8 +9,8 @@ use crate::diagnostic::{Code, Diagnostic, start};
 use crate::layout::{Datatype, Layout, ParamValue, Placement, Subject};
 use crate::source::Span;
 
-/// The largest alignment of a primitive type in bytes. If fewer bytes than this follow the last item, they may
-/// be padding.
+/// The largest alignment in bytes of any primitive type. If fewer bytes than this follow the last
+/// item, they may be padding.
 pub(crate) const TAIL_ALIGN: u64 = 8;
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
@@ -20,7 +20,8 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// - overlapping data
     /// - unused bytes before an explicit address, if they cannot be padding, and if all addresses and sizes
     ///   are known
-    /// - addresses that depend on a stream, if none is set (only the first of several consecutive ones)
+    /// - addresses that depend on a stream, if no stream is set (only the first of several consecutive
+    ///   addresses)
     /// - the first data beyond the end of the stream
     ///
     /// Returns at most [`Limits::max_diagnostics`](crate::Limits::max_diagnostics) diagnostics.

@@ -21,7 +21,8 @@ use crate::error::Error;
 use crate::layout::{Layout, Order, Scope, Subject, Summary};
 use crate::options::Limits;
 
-/// Maximum number of struct members to compare, because nested types may have far too many.
+/// Maximum number of struct members to compare. Without a limit, a short layout with nested types
+/// could have far too many members.
 const MAX_MEMBERS: usize = 1 << 17;
 
 /// Maximum total length in bytes of the compared paths, types and shapes. Each byte of the layout
@@ -290,7 +291,8 @@ struct Seeing<'t, 'a> {
     rows: Vec<Seen>,
     /// The hash of all rows and members since the last known address.
     since: DefaultHasher,
-    /// The index in `rows` of the row whose members are currently collected. They follow the row.
+    /// The index in `rows` of the row whose members are being collected. The members follow the
+    /// row.
     last: usize,
 }
 

@@ -199,8 +199,8 @@ impl<'r> Inner<'r> {
         self.measure.layout
     }
 
-    /// Follows the steps `inside` into the data of a row, assuming that the row is at `address`. `path` is used
-    /// in messages.
+    /// Follows the steps `inside` from a row into its data. Returns the array, member or instance to
+    /// which they lead, assuming that the row is at `address`. `path` is used only in messages.
     pub(crate) fn follow(
         &mut self,
         entry: &Entry<'_>,

@@ -177,7 +177,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
     }
 
     /// Returns the offset and size of an item or dict parameter that follows `cursor`. Returns
-    /// `None` if nothing is stored for the item or parameter. The offset and `cursor` count from
+    /// `None` if nothing is stored for the item or parameter. The offset and `cursor` are relative to
     /// `base`.
     #[inline]
     pub(crate) fn declare(
@@ -196,8 +196,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         }
     }
 
-    /// Returns the offset and size of an item that follows `cursor`. The offset and `cursor` count
-    /// from `base`.
+    /// Returns the offset and size of an item that follows `cursor`. The offset and `cursor` are
+    /// relative to `base`.
     #[inline]
     fn item(
         &mut self,

@@ -12,8 +12,9 @@
 //! | none, or `%0` | the next multiple of the type's alignment |
 //!
 //! The cursor then moves to the end of the item. The size of a compressed array is stored in the stream, and
-//! the size of a struct may depend on its own stored parameters. If neither a stream nor, for a struct, the
-//! values of these parameters are given, the cursor is unknown after such an item, until the next `@A`.
+//! the size of a struct may depend on its own stored parameters. Without a stream, the cursor is therefore
+//! unknown after a compressed array, up to the next `@A`. It is also unknown after such a struct, unless the
+//! caller supplies the values of these parameters.
 //!
 //! The size of a struct depends on the values of its free names, which are often the same for many items.
 //! Sizes are therefore cached by type and values. [`max_steps`](crate::Limits::max_steps) limits the work

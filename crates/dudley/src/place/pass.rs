@@ -55,7 +55,7 @@ impl<'r> Pass<'r> {
     }
 
     /// Returns the range of declarations that determine the address of an item, or `None` if the
-    /// item is not data. The last declaration in the range is that of the item.
+    /// item is not data. The range ends with the declaration of the item.
     pub(crate) fn needed_for(&self, item: ItemId) -> Option<Range<usize>> {
         self.layout.data_of(item)?;
         let declarations = self.layout.declarations();
@@ -146,7 +146,7 @@ impl Inputs<'_> {
 pub(crate) struct Steps<'r> {
     pass: Pass<'r>,
     next: usize,
-    /// The index of the next declaration, and the cursor, before the last step.
+    /// The state before the last step: the index of the next declaration, and the cursor.
     before: (usize, Option<u64>),
 }
 

@@ -182,7 +182,7 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     /// Returns an address table that ends with the row of an item, or `None` if the item is not
     /// data. The table contains only the rows that determine the address of the item. Without a
     /// stream, it begins with the item itself if the item has an explicit address, otherwise with the
-    /// last declaration before the item that has one. If there is no such declaration, or if a stream
+    /// last earlier item or parameter that has an explicit address. If there is none, or if a stream
     /// is set, the table begins with the first declaration.
     ///
     /// ```

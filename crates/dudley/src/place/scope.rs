@@ -1,5 +1,5 @@
-//! Resolving the names in shapes: the values of parameters and free names, and the element type and
-//! number of elements of an array that depends on them.
+//! Resolving the names in shapes. The values of parameters and free names determine the number of
+//! elements of an array.
 
 use std::ops::Deref;
 
@@ -84,7 +84,7 @@ pub(crate) trait Names {
     fn missing(&self, layout: &Layout, param: ParamId, suffix: i32) -> Result<Len<Self::Factor>>;
 }
 
-/// The values of all parameters, and of the free names in the structs that are currently walked.
+/// The values of all parameters, and of the free names in the structs that are being walked.
 #[derive(Clone)]
 pub(crate) struct Scope<P = Vec<Number>> {
     /// The values of parameters, by parameter number.

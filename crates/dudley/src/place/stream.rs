@@ -60,7 +60,8 @@ impl<'r> Stream<'r> {
             Ok(len) if len <= left => add(COUNT_LEN, len),
             _ => {
                 let left = count(left, "compressed byte");
-                let message = format!("at address {address}: expected 0 to {left}, found {len}");
+                let message =
+                    format!("the count at address {address} is {len}, expected 0 to {left}");
                 Err(Trouble::Is(Code::CompressedLength, message).into())
             }
         }

@@ -1,4 +1,4 @@
-//! Names of the primitive types in other languages, such as C, numpy, Fortran and Rust.
+//! Names of the primitive types in other languages and libraries, such as C, Fortran, Rust and numpy.
 
 /// The names of each primitive type, with Dudley's own name first. C types have the same sizes as
 /// on 64-bit Unix.
@@ -24,8 +24,8 @@ const NAMES: [&[&str]; 19] = [
     &["U4", "utf32", "unicode", "char32_t", "wchar_t"],
 ];
 
-/// Returns the primitive type that a name stands for in Dudley or another language, or `None` if
-/// there is no such type. A match with the same case takes precedence over a match that ignores
+/// Returns the primitive type that a name stands for in Dudley or in another language or library, or
+/// `None` if there is no such type. A match with the same case takes precedence over a match that ignores
 /// case.
 pub(crate) fn primitive_of(name: &str) -> Option<&'static str> {
     let find = |is_it: fn(&str, &str) -> bool| {

@@ -6,7 +6,7 @@
 //! name     letter or _, then letters, digits, _
 //! quoted   "..." or '...', may span lines, with escapes
 //! integer  digits, or 0x and hexadecimal digits
-//! float    digits with a point or an exponent
+//! float    digits with a decimal point or an exponent
 //! signs    a run of + or of -; -> and <- take precedence
 //! others   = : := / .. [ ] { } , @ % -> <- ( ) < > |
 //! ```
@@ -134,7 +134,7 @@ pub struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Creates a lexer at the beginning of a string. The text is truncated to less than 4 GiB.
+    /// Creates a lexer at the beginning of a string. A string of 4 GiB or more is truncated.
     pub fn new(text: &'a str) -> Self {
         let mut end = text.len().min(u32::MAX as usize);
         while !text.is_char_boundary(end) {
@@ -288,7 +288,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Scans the rest of a number, beginning with its point or exponent.
+    /// Scans the rest of a number, beginning with its decimal point or exponent.
     fn fraction(&mut self, start: usize) -> TokenKind {
         if self.text.as_bytes()[start] != b'.' && self.peek() == Some(b'.') {
             self.at += 1;

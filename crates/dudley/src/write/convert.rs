@@ -25,7 +25,8 @@ pub(super) fn convert<D: Data>(
     Ok(convert_packed(&bytes, array.datatype(), target, array.limits())?.into_owned())
 }
 
-/// Converts packed elements to another type. Borrows scalars that need no conversion.
+/// Converts packed elements to another type. Scalars that need no conversion are returned as they
+/// are, without being copied.
 pub(super) fn convert_packed<'p>(
     packed: &'p [u8],
     from: &Datatype,
@@ -143,8 +144,8 @@ fn scalar(from: ScalarType, to: ScalarType, bytes: &[u8], out: &mut [u8]) -> Res
         _ => return Err(mismatch()),
     };
     to.encode(number, out).ok_or_else(|| match (number, number.to_int()) {
-        (Number::Float(value), _) => format!("{value} is too large"),
-        (Number::Complex(value), _) => format!("{value} is too large"),
+        (Number::Float(value), _) => format!("{value} is too large for {to}"),
+        (Number::Complex(value), _) => format!("{value} is too large for {to}"),
         (_, value) => format!("{} is not a valid {to}", value.unwrap_or_default()),
     })
 }

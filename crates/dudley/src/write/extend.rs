@@ -113,7 +113,7 @@ impl Extension {
     /// [`Extend`](ErrorKind::Extend) if the text changes existing items, if the new data would overwrite
     /// existing data, or if an in-place extension needs an explicit `@` address that the text does not
     /// state. Fails with [`Layout`](ErrorKind::Layout) if the extended layout has errors, or if one of its
-    /// addresses cannot be found, with [`Mismatch`](ErrorKind::Mismatch) if the type of a new parameter
+    /// addresses cannot be computed, with [`Mismatch`](ErrorKind::Mismatch) if the type of a new parameter
     /// cannot represent its value, and with [`Read`](ErrorKind::Read) if the file cannot be read. If the
     /// signature is damaged, fails like [`Signature::of`].
     pub fn new(
@@ -319,7 +319,7 @@ impl Old {
             (_, ExtendMode::InPlace) if self.table.end() == Some(self.data_end) => return Ok(text),
             (_, ExtendMode::InPlace) => {
                 let message = format!(
-                    "the data of the old layout does not end with its last item, because of `@` addresses: \
+                    "because of `@` addresses, the data continues after the item that the old layout declares last: \
                      add an `@` address of at least {} to the first new item",
                     self.data_end
                 );

@@ -65,8 +65,8 @@ pub(super) fn missing(writer: &Writer<'_>, put: &[Put]) -> Result<Vec<String>, E
 }
 
 /// Adds the paths of missing data in a stored value to `missing`. `parts` contains the steps to
-/// each instance or member of the value that has already been written with `put`. The recursion is
-/// bounded by the maximum nesting of types.
+/// each instance or member of the value that has already been passed to a `put` method. The
+/// recursion is bounded by the maximum nesting of types.
 fn missing_in(
     inner: &mut Inner<'_>,
     stored: &Stored,

@@ -1,11 +1,10 @@
 //! Putting elements, strings and arrays at a path.
 //!
-//! There is a fast path for elements that fill a whole array of a primitive type, if the file can be
-//! written at any offset. Elements that already have the type in the file are then written directly
-//! from the memory of the caller. If only the byte order differs, the elements are copied and
-//! swapped in small pieces.
+//! Elements that fill a whole array of a primitive type take a fast path if the file can be written at
+//! any offset. If they already have the type of the array, they are written directly from the memory
+//! of the caller. If only their byte order differs, they are copied and swapped in small pieces.
 //!
-//! In all other cases, elements of a different type are first converted to the type in the file.
+//! In all other cases, elements of a different type are first converted to the type of the array.
 
 use std::borrow::Cow;
 use std::ops::Deref;

@@ -384,12 +384,12 @@ fn invalid_counts_and_compressed_lengths_in_a_stream_are_errors() {
         (
             "a = f8 -> gzip",
             count(-1, 9),
-            "error[E044]: `/a`: at address 0: expected 0 to 9 compressed bytes, found -1",
+            "error[E044]: `/a`: the count at address 0 is -1, expected 0 to 9 compressed bytes",
         ),
         (
             "a = f8 -> gzip",
             count(10, 9),
-            "error[E044]: `/a`: at address 0: expected 0 to 9 compressed bytes, found 10",
+            "error[E044]: `/a`: the count at address 0 is 10, expected 0 to 9 compressed bytes",
         ),
         ("a = f8 -> gzip", count(i64::MAX, 9), "error[E044]"),
         ("a = f8 -> gzip @0x7fffffffffffffff", vec![], "error[E043]"),
