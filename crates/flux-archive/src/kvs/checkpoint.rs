@@ -27,8 +27,12 @@ impl Checkpoint {
             rootref: String,
             sequence: Option<u64>,
         }
-        let plain = Value { rootref: text.trim().to_owned(), sequence: None };
-        let value: Value = serde_json::from_str(text).unwrap_or(plain);
+        let trimmed = text.trim();
+        let value = if trimmed.starts_with('{') {
+            serde_json::from_str(trimmed).ok()?
+        } else {
+            Value { rootref: trimmed.to_owned(), sequence: None }
+        };
         let root = BlobRef::parse(&value.rootref).ok()?;
         Some(Self { root, sequence: value.sequence, text: text.to_owned() })
     }

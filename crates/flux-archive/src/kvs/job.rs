@@ -18,14 +18,12 @@ impl JobId {
     /// as in keys) or base 58 (`ƒ..`). Returns `None` if the text is not an ID.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(digits) = text.strip_prefix("0x") {
-            return u64::from_str_radix(digits, 16).ok().map(Self);
+            return hexadecimal(digits).map(Self);
         }
         if text.contains('.') {
             let mut groups = text.split('.');
             let id = groups.by_ref().take(4).try_fold(0, |id: u64, group| {
-                let group_is_hex = group.len() == 4 && !group.starts_with('+');
-                let group = u64::from_str_radix(group, 16).ok().filter(|_| group_is_hex)?;
-                Some(id << 16 | group)
+                Some(id << 16 | hexadecimal(group).filter(|_| group.len() == 4)?)
             })?;
             return (groups.next().is_none() && text.len() == 19).then_some(Self(id));
         }
@@ -54,13 +52,28 @@ impl JobId {
     }
 }
 
+fn hexadecimal(digits: &str) -> Option<u64> {
+    u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn malformed_job_ids_are_rejected() {
-        for text in ["", "f", "ƒ0", "0x", "+1", "1.2.3.4", "0000.0000.0000", "ƒzzzzzzzzzzzzz"] {
+        for text in [
+            "",
+            "f",
+            "ƒ0",
+            "0x",
+            "0x+5",
+            "+1",
+            "1.2.3.4",
+            "0000.0000.0000",
+            "0000.0000.0000.+005",
+            "ƒzzzzzzzzzzzzz",
+        ] {
             assert_eq!(JobId::parse(text), None, "{text}");
         }
     }
