@@ -57,7 +57,8 @@ binio::codes! {
         SizeAboveData = "R132": Error;
         /// `size` is negative, not an integer, or does not fit into 63 bits.
         SizeType = "R133": Error;
-        /// The entry has a `size`, `encoding` or `data` that is meaningless for its type.
+        /// The entry has a `size`, `encoding` or `data` that is meaningless for its type or
+        /// content.
         NeedlessMember = "R134": Error;
         /// `encoding` is not a string, or names an unknown encoding.
         Encoding = "R140": Error;
@@ -68,12 +69,12 @@ binio::codes! {
         DataType = "R142": Error;
         /// The text contains a NUL, so Flux cannot read the archive.
         TextWithNul = "R143": Warning;
-        /// The base64 lacks its padding, or has nonzero unused bits.
+        /// The base64 has too little or too much padding, or nonzero unused bits.
         UntidyBase64 = "R144": Error;
         /// The data is not base64.
         Base64 = "R145": Error;
         /// A region does not consist of offset, size and blobref, or ends after the end of the
-        /// file.
+        /// file, or at an offset that does not fit into 63 bits.
         Region = "R150": Error;
         /// Regions are out of order, overlap, have length 0, or have extra members.
         UntidyRegions = "R151": Error;
@@ -87,7 +88,8 @@ binio::codes! {
         BlobMissing = "R155": Error;
         /// A blob does not have the length of its region.
         BlobLength = "R156": Error;
-        /// The digest of a blob does not match its blobref, or the stored bytes cannot be decoded.
+        /// The digest of a blob does not match its blobref, or the stored bytes cannot be the blob,
+        /// for example because they cannot be decoded.
         BlobDigest = "R157": Error;
         /// A blobref uses a hash that the caller does not allow.
         HashRejected = "R158": Error;

@@ -1,4 +1,4 @@
-//! Errors, with the offset in the document at which they occurred.
+//! Errors, with the offset in the document at which they occurred, if known.
 
 use std::fmt;
 use std::io;
@@ -16,7 +16,7 @@ use crate::model::{BlobRef, HashType};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 binio::error_type! {
-    /// An error, with its kind and the offset in the document at which it occurred.
+    /// An error: its kind and, if known, the offset in the document at which it occurred.
     pub struct Error(ErrorKind);
 }
 
@@ -33,14 +33,16 @@ pub enum ErrorKind {
     /// The profile does not accept the archive, for the reasons given by the diagnostics.
     #[error("{}", Summary(.0))]
     Rejected(Vec<Diagnostic>),
-    /// An entry cannot be written in a form that RFC 37 allows, or conflicts with another entry.
+    /// An entry or file cannot be written in a form that RFC 37 allows, or conflicts with another
+    /// one.
     #[error("{path}: {code} {message}")]
     NotWritable {
-        /// The rule of RFC 37 that the entry violates.
+        /// The rule of RFC 37 that the entry or file violates.
         code: Code,
-        /// The path of the entry, or its index if it has no path, such as `entry 3`.
+        /// The path of the entry or file, or the index of an entry without a path, such as
+        /// `entry 3`.
         path: String,
-        /// A description of how the entry violates the rule.
+        /// A description of the violation.
         message: String,
     },
     /// The JSON pointer is malformed, or the document has no value at this pointer.
@@ -192,7 +194,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.error.kind() {
-            // This message already begins with the path.
+            // The message of this error already begins with the path.
             ErrorKind::NotWritable { .. } => self.error.fmt(f),
             _ => write!(f, "{}: {}", self.path.escape_debug(), self.error),
         }

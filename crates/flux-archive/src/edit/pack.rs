@@ -12,8 +12,9 @@ use crate::write::{Detector, Encoding, Writer};
 use binio::check_limit;
 
 /// Moves the content of blobs into an archive, so that the archive can be read without a store.
-/// Every blob is verified. Text and base64 cannot represent holes, so holes become zeros, unless the
-/// whole file is a hole. A file whose blobs cannot be read is reported and copied unchanged.
+/// Every blob that is read is verified. Text and base64 cannot represent holes, so holes become
+/// zeros, unless the whole file is a hole. A file whose blobs cannot be read is reported and copied
+/// unchanged.
 ///
 /// ```
 /// use flux_archive::store::{BlobStoreMut, MemoryStore};

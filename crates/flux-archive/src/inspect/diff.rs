@@ -13,7 +13,8 @@ use crate::store::BlobStore;
 /// The maximum number of zeros to append to inline data in order to compare it with a blob.
 const MAX_ZEROS: u64 = 1 << 20;
 
-/// A path at which two archives differ, and the differences.
+/// A path at which two archives differ, or at which a file on disk differs from an archive. Contains
+/// the differences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
@@ -55,7 +56,7 @@ pub enum Change {
     /// The sizes are equal, but the content differs.
     Content,
     /// The sizes are equal, but the content can be compared only with a store, usually because the blobs have different
-    /// boundaries or hashes.
+    /// boundaries or hash functions.
     ContentUnknown,
 }
 
@@ -343,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn blobs_with_different_boundaries_or_hashes_are_compared_only_with_a_store() {
+    fn blobs_with_different_boundaries_or_hash_functions_are_compared_only_with_a_store() {
         let blobvec = |regions: &str| {
             format!(r#""mode":33188,"size":4,"encoding":"blobvec","data":[{regions}]"#)
         };

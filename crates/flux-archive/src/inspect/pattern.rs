@@ -2,7 +2,7 @@
 //!
 //! | pattern | matches |
 //! |---|---|
-//! | `*` | any characters, including `/` and a leading dot |
+//! | `*` | zero or more characters, including `/` and a leading dot |
 //! | `?` | any single character, including `/` and a leading dot |
 //! | `[abc]` `[a-z]` `[!a]` `[^a]` `[[:alpha:]]` `[[.-.]]` `[[=a=]]` | a single character in the set, or with `!` or `^`, a single character that is not in the set |
 //! | `\x` | the character `x` |
@@ -15,8 +15,8 @@ use crate::model::ArchivePath;
 /// Returns `true` if a pattern matches the whole path. [`selects`] also matches everything below a
 /// matching directory.
 ///
-/// If the pattern contains no `[`, the time is at most proportional to the product of the lengths of
-/// the pattern and the path, no matter how many stars there are.
+/// If the pattern contains no `[`, matching takes time at most proportional to
+/// `pattern.len() * path.len()`, no matter how many stars there are.
 ///
 /// ```
 /// use flux_archive::inspect::fnmatch;

@@ -48,11 +48,12 @@ impl<'o> VerifyOptions<'o> {
     }
 
     binio::setters! {
-        /// Sets the store from which blobs are read. The length and the digest of each blob are verified.
+        /// Sets the store from which blobs are read. The length and the digest of each blob that is read are verified.
+        /// Without a store, no blobs are verified.
         store: &'o dyn BlobStore => Some(store);
 
-        /// Sets whether to verify all blobs of the archive, rather than only the blobs that are compared with files on
-        /// disk. Default: yes.
+        /// Sets whether to verify all blobs of the archive if there is a store, rather than only the blobs that are
+        /// compared with files on disk. Default: yes.
         blobs: bool;
 
         /// Sets the only hash function that blobs may use, or `None` to allow all. A file with a
@@ -87,7 +88,7 @@ pub struct VerifyReport {
     pub more_diagnostics: u64,
     /// The paths at which files on disk differ from the archive, in the order of the archive.
     pub differences: Vec<Difference>,
-    /// The paths that could not be compared with files on disk, and the errors.
+    /// The paths that could not be compared with files on disk, each with its error.
     pub failures: Vec<Failure>,
 }
 
@@ -147,7 +148,8 @@ impl OpenOptions {
 }
 
 impl Archive<'_> {
-    /// Verifies an archive. Blobs are verified in parallel, with at most one blob per thread in memory.
+    /// Verifies an archive as requested by the options. If they contain a store, the blobs are verified in parallel,
+    /// with at most one blob per thread in memory.
     ///
     /// ```
     /// use flux_archive::store::MemoryStore;

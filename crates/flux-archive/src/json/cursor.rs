@@ -205,7 +205,7 @@ impl<'a> Cursor<'a> {
         key
     }
 
-    /// Reads a value other than a short string without escapes or an integer.
+    /// Reads a value that [`short_value`](Self::short_value) does not read.
     fn other_value(&mut self) -> Result<Json<'a>> {
         if let [b'"', rest @ ..] = self.peek_rest() {
             // Let `serde_json` read a malformed string, because it reports the error.

@@ -49,7 +49,7 @@ pub enum TextError {
 }
 
 impl<'a> Text<'a> {
-    /// Creates text from decoded characters.
+    /// Creates text from a plain string, and escapes it if necessary.
     pub fn new(plain: &'a str) -> Self {
         let escaped = if escape::is_plain(plain) {
             Cow::Borrowed(plain)

@@ -14,8 +14,8 @@
 pub struct JobId(pub u64);
 
 impl JobId {
-    /// Parses an ID in decimal, hexadecimal (`0x..`), dotted hexadecimal (four groups of digits,
-    /// as in keys) or base 58 (`ƒ..`). Returns `None` if the text is not an ID.
+    /// Parses an ID in decimal, hexadecimal (`0x..`), dotted hexadecimal (four groups of four
+    /// digits, as in keys) or base 58 (`ƒ..` or `f..`). Returns `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(digits) = text.strip_prefix("0x") {
             return hexadecimal(digits).map(Self);

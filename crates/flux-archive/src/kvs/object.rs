@@ -48,7 +48,8 @@ impl Object {
     }
 }
 
-/// The members of a JSON object, in order. A map would need at least as much memory.
+/// The members of a JSON object, in order. They are kept in a list, because a map would need at
+/// least as much memory.
 struct Members(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Members {

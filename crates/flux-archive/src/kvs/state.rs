@@ -57,7 +57,7 @@ impl StateDir {
     ///
     /// Fails with [`KvsError::NoState`] if there is neither a `content.sqlite` nor a `content.files`, with
     /// [`KvsError::NoCheckpoint`] if the store has no valid checkpoint, and with [`KvsError::Store`] if the store or
-    /// its checkpoints cannot be read.
+    /// its checkpoints cannot be read, or if this build cannot read a `content.sqlite`.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, KvsError> {
         let path = path.as_ref();
         let (database, files) = (path.join("content.sqlite"), path.join("content.files"));
@@ -303,7 +303,8 @@ impl StateDir {
 /// Counts a step on the path to a key. Fails after too many steps, because the path then probably
 /// contains a cycle.
 fn step(key: &str, steps: &mut usize) -> Result<(), KvsError> {
-    *steps = steps.checked_sub(1).ok_or_else(|| invalid(key, "links form a cycle"))?;
+    let too_many = || format!("more than {MAX_STEPS} steps are needed: links may form a cycle");
+    *steps = steps.checked_sub(1).ok_or_else(|| invalid(key, &too_many()))?;
     Ok(())
 }
 
@@ -495,8 +496,8 @@ mod tests {
 
     #[test]
     fn a_cycle_of_directories_is_rejected() {
-        // Only a malicious store can contain a cycle, which is detected because the digests are
-        // wrong.
+        // Only a malicious store can contain a cycle of blobs. It is detected because at least one
+        // digest is wrong.
         let store = MemoryStore::new();
         let name = BlobRef::of(HashType::Sha1, b"any");
         let object = json!({"ver": 1, "type": "dirref", "data": [name.to_string()]}).to_string();

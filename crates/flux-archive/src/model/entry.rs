@@ -176,8 +176,7 @@ impl Content<'_> {
         }
     }
 
-    /// Copies the text borrowed from the document, if there is any, so that the result does not
-    /// borrow from it.
+    /// Copies any text borrowed from the document, so that the result does not borrow from it.
     pub fn into_owned(self) -> Content<'static> {
         match self {
             Self::Directory => Content::Directory,

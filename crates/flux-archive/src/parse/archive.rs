@@ -130,7 +130,7 @@ impl OpenOptions {
     }
 
     /// Like [`lint`](Self::lint), but calls `take` with each diagnostic and returns the number of diagnostics. This
-    /// needs less memory than a list, because every entry may have a thousand diagnostics.
+    /// needs less memory, because only the diagnostics of one entry are held at a time.
     ///
     /// # Errors
     ///

@@ -387,7 +387,7 @@ impl<'a> Context<'_, 'a> {
         };
         if !data.is_tidy() {
             self.report.entry(Code::UntidyBase64, "/data", || {
-                "the base64 lacks its padding, or has nonzero unused bits".to_owned()
+                "the base64 has wrong padding or nonzero unused bits".to_owned()
             });
         }
         self.size_of_data(data.len(), false).then_some(Content::Base64(data))

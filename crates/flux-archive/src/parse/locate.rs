@@ -8,8 +8,8 @@
 //! | `{`, with any other members | the dict |
 //!
 //! Every value in a dict is an object. So if `mode` is a number or `path` is a string, for example,
-//! the document starts with an entry. To determine the form, no more of the document is read than
-//! necessary.
+//! the document starts with an entry. The members are read in order, until one of them determines
+//! the form.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Cursor, Text, integer};

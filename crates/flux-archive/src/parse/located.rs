@@ -136,8 +136,8 @@ enum Read {
 }
 
 impl Located<'_> {
-    /// Returns the entries in order, without data that stays in the source, and without members that RFC 37 does not
-    /// define.
+    /// Returns the entries in order, without members that RFC 37 does not define. The content of an entry whose data
+    /// stays in the source is [`Content::Empty`].
     pub fn entries(&self) -> &[Entry<'static>] {
         &self.entries
     }

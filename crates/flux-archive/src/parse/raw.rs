@@ -84,8 +84,9 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not UTF-8 or does not begin with JSON,
-    /// or if the archive is only part of the document and the document is not valid JSON. Fails with
+    /// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not UTF-8, if it does not begin with
+    /// JSON, or if the archive is only part of the document and the document is not valid JSON. The form of an object
+    /// follows from its members, so the members that are read to determine the form must also be valid. Fails with
     /// [`ErrorKind::Pointer`](crate::ErrorKind::Pointer) if the document has no value at the [pointer](Self::pointer),
     /// and with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it exceeds
     /// [`Limits::max_json_bytes`](crate::Limits::max_json_bytes).
@@ -107,7 +108,7 @@ impl<'a> RawEntries<'a> {
             pointer: place.pointer,
             max_entries: options.limits.max_entries,
             max_members: options.limits.max_members,
-            // A single byte may be written as an escape of six characters.
+            // A single byte may be written as a six-character escape.
             max_key_len: options.limits.max_path_len.saturating_mul(6).saturating_add(2),
             index: 0,
             done: place.form.is_none(),

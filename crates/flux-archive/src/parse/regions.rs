@@ -8,8 +8,8 @@ use crate::json::{Cursor, Json, Text, integer};
 use crate::model::{BlobRef, Limits, Region};
 use binio::check_limit;
 
-/// The maximum size of a blob in RFC 10, in bytes. RFC 10 temporarily allows blobs of up to 1 GiB, but a store may
-/// reject blobs larger than 1 MiB.
+/// The usual maximum size of a blob in bytes. RFC 10 temporarily allows blobs of up to 1 GiB, but a store may reject
+/// blobs larger than 1 MiB.
 pub(crate) const USUAL_BLOB_SIZE: u64 = 1 << 20;
 
 /// Parses all regions of a file. Returns `None` if a region is invalid. `place` is the JSON pointer
@@ -93,7 +93,7 @@ fn region(tuple: &Json<'_>, at: &mut Place<'_, '_>) -> Result<Option<Region>> {
         let number = integer(value).and_then(|number| u64::try_from(number).ok());
         if number.is_none() {
             at.add(Code::Region, place, || {
-                format!("expected a non-negative integer as the {what}")
+                format!("expected an integer from 0 to 2^63-1 as the {what}")
             });
         }
         number

@@ -36,7 +36,8 @@ impl Chunking {
         /// Sets the hash function whose digests name the blobs. Default: SHA-1.
         hash: HashType;
 
-        /// Sets the maximum size of a blob in bytes; 0 removes the limit. Default: 1 MiB.
+        /// Sets the maximum size of a blob in bytes. 0 removes this limit, but stores accept at
+        /// most 1 GiB. Default: 1 MiB.
         chunk_size: u64;
 
         /// Sets the maximum size in bytes of a file whose data is kept in the archive. Default: 1

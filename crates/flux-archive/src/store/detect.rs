@@ -26,8 +26,8 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 /// # Errors
 ///
 /// Fails with [`StoreError::Io`] if the path cannot be read or is neither a directory nor a regular
-/// file, with [`StoreError::Damaged`] if a file is neither the database of a Flux content store nor
-/// a tar file, and with [`StoreError::NoFeature`] if this build cannot read this kind of store.
+/// file, with [`StoreError::Damaged`] if a file is neither a valid database of a Flux content store
+/// nor a tar file, and with [`StoreError::NoFeature`] if this build cannot read this kind of store.
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn BlobStore>, StoreError> {
     let path = path.as_ref();
     if path.is_dir() {
@@ -45,7 +45,8 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn BlobStore>, StoreError> {
 /// # Errors
 ///
 /// Fails with [`StoreError::Io`] if the store cannot be opened or created, with [`StoreError::Damaged`] if a database
-/// is not a content store of Flux, and with [`StoreError::NoFeature`] if this build cannot write this kind of store.
+/// is not a valid content store of Flux, and with [`StoreError::NoFeature`] if this build cannot write this kind of
+/// store.
 pub fn create(path: impl AsRef<Path>) -> Result<Box<dyn BlobStoreMut>, StoreError> {
     let path = path.as_ref();
     let is_database = match is_sqlite(path) {

@@ -58,7 +58,7 @@ impl DirStore {
     ///
     /// # Errors
     ///
-    /// Fails if the directory cannot be created.
+    /// Fails if the directory cannot be created or accessed.
     pub fn create(root: impl Into<PathBuf>) -> io::Result<Self> {
         let root = root.into();
         fs::create_dir_all(&root)?;

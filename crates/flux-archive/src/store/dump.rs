@@ -19,7 +19,7 @@ use binio::{FileSource, ReadAt};
 use super::{BlobStore, StoreError};
 use crate::model::{BlobRef, HashType};
 
-/// The size in bytes of a block in a tar file.
+/// The size of a tar block in bytes.
 const BLOCK: u64 = 512;
 
 /// The byte range of a member in the file.
@@ -120,8 +120,8 @@ impl DumpTar {
         Ok(value)
     }
 
-    /// Returns the names of all regular members, such as `archive/main`, in no particular order.
-    /// Names that are not UTF-8 are omitted.
+    /// Returns the names of all complete members that are regular files, such as `archive/main`, in
+    /// no particular order. Names that are not UTF-8 are omitted.
     pub fn members(&self) -> impl Iterator<Item = &str> {
         self.keys.keys().filter_map(|name| std::str::from_utf8(name).ok())
     }

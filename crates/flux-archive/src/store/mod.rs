@@ -76,9 +76,9 @@ pub trait BlobStore: Send + Sync {
     /// A store need not verify the digest.
     fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError>;
 
-    /// Like [`get`](Self::get), but expects a blob of `size` bytes. A store that knows the length
-    /// of the blob checks the length before reading, so that a small archive cannot cause a large
-    /// blob to be read needlessly.
+    /// Like [`get`](Self::get), but expects a blob of `size` bytes. A store that can find out the
+    /// length of the blob should check the length before reading, so that a small archive cannot
+    /// cause a large blob to be read needlessly.
     ///
     /// # Errors
     ///

@@ -16,9 +16,9 @@
 //! digest is a blob.
 //!
 //! A database may be malicious. Only plain tables are accepted, because a view, a virtual table or
-//! a computed column can run code of its own. Statements may access only the tables of Flux, and
-//! are interrupted if a row takes too many steps. The length of a blob is checked before the blob
-//! is fetched.
+//! a computed column can run code of its own. Statements may access only Flux's tables, and are
+//! interrupted if a row takes too many steps. The length of a blob is checked before the blob is
+//! fetched.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -264,9 +264,8 @@ fn check_regular(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
 }
 
-/// Checks that the tables of Flux are plain tables. Fails if one of them is a view or a virtual
-/// table, or has computed columns. If the database is open for writing, triggers are an error as
-/// well.
+/// Checks that Flux's tables are plain tables. Fails if one of them is a view or a virtual table, or
+/// has computed columns. If the database is open for writing, triggers are an error as well.
 fn check_schema(connection: &Connection, writable: bool) -> Result<(), StoreError> {
     let reject = |table: &str, found: &str| {
         Err(StoreError::Damaged(format!("expected {table} to be a plain table, found {found}")))
@@ -313,7 +312,8 @@ fn check_schema(connection: &Connection, writable: bool) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Permits statements to read the tables of Flux, and to change them if the store is writable.
+/// Permits statements to read Flux's tables. If the store is writable, also permits them to insert
+/// and delete rows.
 fn authorize(context: &AuthContext<'_>, writable: bool) -> Authorization {
     let ours = |table: &str| TABLES.iter().any(|known| table.eq_ignore_ascii_case(known));
     let allowed = match context.action {

@@ -14,9 +14,9 @@ use crate::parse::RawEntry;
 /// Writes an archive as a stream. Only one entry is in memory at a time, plus all paths if the archive is a dict.
 ///
 /// [`entry`](Self::entry) writes entries in a form that RFC 37 allows: sizes are added, text with a NUL becomes base64,
-/// and regions are sorted. If RFC 37 has no form for an entry, the entry is rejected before any of it is written. After
-/// any other error, the document is incomplete. In contrast, [`copy`](Self::copy) copies an entry as written, even if
-/// it deviates from RFC 37.
+/// and regions are sorted. If RFC 37 has no form for an entry, or if a dict already has its path, the entry is rejected
+/// before any of it is written. After any other error, the document is incomplete. In contrast, [`copy`](Self::copy)
+/// copies an entry as written, even if it deviates from RFC 37.
 ///
 /// ```
 /// use flux_archive::json::Text;

@@ -106,7 +106,8 @@ impl<'o> Creator<'o> {
         /// Sets which times are stored in the archive.
         times: Times;
 
-        /// Excludes the paths that a filter selects, and everything below them.
+        /// Excludes the paths that a filter selects, and everything below them. The filter is not called for the
+        /// directories above a path that is passed to [`write`](Self::write).
         exclude: Filter<'o> => Some(exclude);
 
         /// Archives only the paths that a filter selects. Directories that it does not select are still searched.
@@ -125,8 +126,8 @@ impl<'o> Creator<'o> {
     }
 
     binio::setters! {
-        /// Sets a function that is called with the number of bytes read from files since the last
-        /// call.
+        /// Sets a function that is called with the number of bytes of file content processed since
+        /// the last call.
         progress: Progress<'o> => Some(progress);
     }
 

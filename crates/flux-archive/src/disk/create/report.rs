@@ -22,7 +22,7 @@ pub struct CreateReport {
     /// The number of bytes in holes that were written as zeros, because text and base64 cannot
     /// represent holes. Only files larger than 1 MiB are counted.
     pub holes: u64,
-    /// The paths that could not be archived or listed, and the errors.
+    /// The paths that could not be archived or listed, each with its error.
     pub failures: Vec<Failure>,
 }
 

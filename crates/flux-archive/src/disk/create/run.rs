@@ -63,7 +63,7 @@ impl Batch {
 impl Creator<'_> {
     /// Archives files, and directories with everything below them.
     ///
-    /// A file that is below several of the paths is archived only once. Files that cannot be
+    /// A file that is at or below several of the paths is archived only once. Files that cannot be
     /// archived are listed in the report.
     ///
     /// # Errors

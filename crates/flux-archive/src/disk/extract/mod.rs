@@ -1,11 +1,11 @@
 //! Extracting an archive, never outside the target directory.
 //!
 //! ```text
-//! plan:          check limits and link targets before anything is written
+//! plan:          check limits, link targets and hash functions before anything is written
 //! directories:   create directories; those in the archive have mode 0700 until they are filled
 //! files:         write temporary files in parallel, verify every blob, and rename complete files
 //! links:         create links after all files
-//! finish:        set the modes and times of directories, deepest first
+//! finish:        set the modes and times of directories, children before parents
 //! ```
 //!
 //! Every path is opened component by component from the descriptor of the target, and no component

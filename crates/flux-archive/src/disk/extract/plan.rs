@@ -62,8 +62,8 @@ impl Plan {
     }
 }
 
-/// Returns all paths that a file system may treat as equal to another of the given paths. May also
-/// return paths that are never treated as equal.
+/// Returns each of the given paths that a file system may treat as equal to another one. The result
+/// may include paths that no file system treats as equal.
 fn twins<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> HashSet<String> {
     let folded = |path: &str| {
         let mut hasher = DefaultHasher::new();

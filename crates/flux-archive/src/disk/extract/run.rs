@@ -36,7 +36,7 @@ impl Extractor<'_> {
 
     /// Extracts an archive while reading its data from the source piece by piece. The data is never
     /// in memory as a whole: each thread needs only a few buffers. The function set by
-    /// [`select`](Self::select) receives each entry without its data.
+    /// [`select`](Self::select) receives each entry without the data that stays in the source.
     ///
     /// ```
     /// use flux_archive::OpenOptions;
