@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_with_the_same_path_are_found_in_any_order() {
+    fn replaced_entries_are_found_in_sorted_and_unsorted_archives() {
         let cases: [(&[&str], &[u64]); 6] = [
             (&["a", "a/b", "a.txt"], &[]),
             (&["a", "a", "b"], &[0]),

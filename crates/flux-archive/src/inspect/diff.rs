@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn diff_reports_every_kind_of_change() {
+    fn diff_reports_a_different_type_mode_time_size_content_or_target() {
         let file = r#""mode":33188,"mtime":5,"encoding":"utf-8","data":"ab""#;
         assert_eq!(of(file, file), "");
         assert_eq!(of(file, r#""mode":16877"#), "type: regular file, directory");

@@ -261,7 +261,7 @@ mod tests {
     use crate::store::{BlobStoreMut, MemoryStore};
 
     #[test]
-    fn missing_truncated_and_altered_blobs_are_reported_with_their_codes() {
+    fn blobs_that_are_missing_or_have_a_wrong_length_or_digest_are_reported() {
         let store = MemoryStore::new();
         let good = store.put(HashType::Sha256, b"good").unwrap();
         let [gone, fake] = [b"gone", b"fake"].map(|blob| BlobRef::of(HashType::Sha1, blob));

@@ -111,7 +111,7 @@ mod tests {
         for name in names {
             let blobref = create(path(name)).unwrap().put(HashType::Sha1, b"abc").unwrap();
             assert_eq!(path(name).is_dir(), name == "blobs");
-            // Rename the database to a misleading name.
+            // Give the store a misleading name.
             std::fs::rename(path(name), path("other.tar")).unwrap();
             assert!(open(path("other.tar")).unwrap().contains(&blobref).unwrap());
             assert!(create(path("other.tar")).unwrap().contains(&blobref).unwrap());
