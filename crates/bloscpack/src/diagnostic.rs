@@ -15,7 +15,7 @@ pub use binio::diagnostic::Severity;
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 binio::codes! {
-    /// The kinds of diagnostics. The names are stable, and `--json` prints them.
+    /// The kinds of diagnostics. The names are stable, and `scibin` prints them with `--json`.
     pub enum Code {
         // Header
         /// The header is invalid. Only [`recover`](crate::repair::recover) reports this, because it

@@ -105,7 +105,8 @@ pub enum ErrorKind {
     /// The offsets do not point to the chunks, or are in a different order than the chunks.
     #[error("{message}")]
     OffsetMismatch {
-        /// A description of the wrong offset.
+        /// A description of the wrong offset, or of the conflict between the order of the offsets
+        /// and the order of the chunks.
         message: String,
         /// Whether the table lists the correct offsets in a different order than the chunks in the
         /// file, so that the order of the data is ambiguous.
@@ -199,7 +200,8 @@ pub enum ErrorKind {
         what: &'static str,
         /// The maximum value allowed.
         limit: u64,
-        /// The value required, which exceeds `limit`.
+        /// The value that exceeded the limit. If reading stopped at the limit, the file may require
+        /// more.
         requested: u64,
     },
     /// Other damage, such as an interrupted in-place change, or a file without a single intact
@@ -275,7 +277,7 @@ pub enum MetadataError {
 }
 
 impl Error {
-    /// Returns `true` if reading the source failed. This error says nothing about the content of
+    /// Returns `true` if reading the source failed. Such an error says nothing about the content of
     /// the file, so it is never reported as a diagnostic.
     pub(crate) fn is_io(&self) -> bool {
         matches!(self.kind(), ErrorKind::Io(_))
@@ -303,9 +305,10 @@ impl Error {
     }
 }
 
-/// Converts an error from reading packed data as the source of a file in another format. System errors, exceeded
-/// limits, `Locked` and `ForeignJournal` keep their kinds. Any other error that means that the packed file is damaged
-/// becomes `Invalid`, and its message contains the offset in the packed file. All remaining errors become `Io`.
+/// Converts an error from reading a Bloscpack file as the source of a file in another format. I/O
+/// errors, exceeded limits, `Locked` and `ForeignJournal` keep their kinds. Any other error that
+/// means that the packed file is damaged becomes `Invalid`, and its message contains the offset in
+/// the packed file. All remaining errors become `Io`.
 impl From<Error> for binio::Error {
     fn from(error: Error) -> Self {
         match error.kind() {

@@ -13,7 +13,7 @@ use crate::error::Result;
 
 pub use binio::write::journal::Pending;
 
-/// Advice on how to undo an interrupted change, for the end of messages. The function
+/// Advice, appended to messages, on how to undo an interrupted change. The function
 /// [`recover`](crate::repair::recover) reads any source and rolls nothing back. The `recover`
 /// subcommand of the command-line program, however, rolls the change back first.
 pub(crate) const REMEDY: &str =

@@ -79,7 +79,7 @@ impl OpenOptions {
         Self::default()
     }
 
-    /// Returns the default options, but with `limits` unless they are `None`.
+    /// Returns the default options, with the default limits replaced by `limits`, if given.
     pub(crate) fn limited(limits: Option<Limits>) -> Self {
         let options = Self::default();
         Self { limits: limits.unwrap_or(options.limits), ..options }
@@ -103,9 +103,10 @@ impl OpenOptions {
         /// Sets the maximum length of the metadata text in bytes, after decompression. Default: 16 MiB.
         max_metadata: u64;
         /// Sets whether lenient reading opens a file even if the digest of its metadata is wrong.
-        /// The wrong digest is then a diagnostic, and only
-        /// [`Reader::metadata`](crate::Reader::metadata) fails. Other errors in the metadata do not
-        /// prevent lenient reading from opening a file, as long as the end of the section is known.
+        /// The wrong digest is then reported as a diagnostic, and only methods that need the
+        /// metadata fail, such as [`Reader::metadata`](crate::Reader::metadata). Other errors in
+        /// the metadata do not prevent lenient reading from opening a file, as long as the end of
+        /// the section is known.
         ignore_metadata: bool;
     }
 }

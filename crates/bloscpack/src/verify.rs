@@ -1,11 +1,11 @@
-//! Checking a whole file. The check covers everything that is checked on opening, and the digest
+//! Checking a whole file. The check covers everything that is checked on opening, plus the digest
 //! and the structure of every chunk. A deep check also decodes every chunk.
 //!
 //! | status | meaning |
 //! |---|---|
 //! | fine | no diagnostics, or only notes, for example about a stale tail |
 //! | damage | at least one error among the diagnostics; parts of the file may still be readable |
-//! | an error | the source failed, a limit was exceeded, this build does not support the codec of a chunk, or the header of the file or of its metadata section is invalid |
+//! | an error | the source failed, a limit was exceeded, this build does not support the codec of a chunk, the header of the file or of its metadata section is invalid, or (in strict mode) the digest of the metadata is wrong |
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -193,7 +193,8 @@ fn check(
 }
 
 /// Opens a file with the options `opening`, and checks it. If the header is valid, but the file is
-/// too damaged to open, the report contains the error from opening.
+/// too damaged to open, the report contains the error from opening. In lenient mode, a wrong digest
+/// of the metadata is also only a diagnostic.
 ///
 /// ```
 /// use bloscpack::diagnostic::Code;
@@ -222,9 +223,9 @@ pub fn verify_source(
     }
 }
 
-/// Converts an error from opening to a diagnostic. Returns `None` if the error is about the source,
-/// a limit, the digest of the metadata, or one of the two headers (of the file and of the metadata
-/// section).
+/// Converts an error from opening a file to a diagnostic. Returns `None` if the error is about the
+/// source, a limit, the digest of the metadata, or one of the two headers (of the file and of the
+/// metadata section).
 fn diagnostic_of(error: &Error) -> Option<Diagnostic> {
     let code = match error.kind() {
         ErrorKind::CorruptChunk { .. } | ErrorKind::Blosc2Chunk { .. } => Code::BadChunk,

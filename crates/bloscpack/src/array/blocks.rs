@@ -104,8 +104,8 @@ impl<'r> Cursor<'r> {
     }
 
     /// Decodes the block that contains offset `at`. If the block begins at `at` and fits into
-    /// `out`, decodes it into `out` and returns its length. Otherwise, decodes it into `data` and
-    /// returns 0.
+    /// `out`, decodes it into `out` and returns its length. Otherwise, decodes it into `self.data`
+    /// and returns 0.
     fn load(&mut self, at: u64, out: &mut [u8]) -> Result<usize> {
         let len = self.file.len();
         let index = self.file.layout().chunk_at(at).ok_or_else(|| Error::new(past(at, len)))?;

@@ -156,7 +156,7 @@ impl ArrayInfo {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::ShapeMismatch`] if the datatypes differ, if the shapes differ in any
-    /// dimension but the first, if `rows` is a single element, or if either array has several
+    /// dimension but the first, if either array is a single element, or if either has several
     /// dimensions in Fortran order, because its rows are then not contiguous.
     pub fn check_rows(&self, rows: &Self) -> Result<()> {
         let row_shape = |info: &Self| info.shape().get(1..).map(<[u64]>::to_vec);
@@ -172,7 +172,7 @@ impl ArrayInfo {
             return Ok(());
         }
         let describe = |info: &Self| {
-            format!("{} {:?} in order {}", info.datatype(), info.shape(), info.order().name())
+            format!("{} {:?} in {} order", info.datatype(), info.shape(), info.order().name())
         };
         let (found, expected) = (describe(rows), describe(self));
         Err(bad_shape(format!("found {found}, expected rows of {expected}")))
@@ -300,7 +300,7 @@ mod tests {
         assert!(single.check_rows(&single).is_err());
         assert_eq!(
             list.check_rows(&matrix).unwrap_err().to_string(),
-            "shape: found <i2 [10, 3] in order C, expected rows of <i2 [10] in order C"
+            "shape: found <i2 [10, 3] in C order, expected rows of <i2 [10] in C order"
         );
     }
 

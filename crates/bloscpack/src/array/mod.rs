@@ -3,7 +3,7 @@
 //! ```text
 //! metadata or .npy header ---> ArrayInfo   type, shape, order
 //! ArrayInfo with the data ---> Array       a view: slices, fields, reads
-//! ArrayInfo with options  ---> a file      by whatever packs bytes
+//! ArrayInfo with options  ---> a file      written by any packing function
 //! ```
 //!
 //! [`binio::array`] defines the types and slices, and copies the elements. This module maps the

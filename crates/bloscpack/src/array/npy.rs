@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_npy_headers_are_rejected_with_a_reason() {
+    fn invalid_npy_headers_are_rejected_with_specific_errors() {
         assert!(matches!(fails("{}"), ErrorKind::NotNumpy(_)));
         let with = |descr, shape| {
             fails(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}"))

@@ -15,14 +15,14 @@ const MAX_POWER: u32 = 7;
 
 impl WriteOptions {
     /// Adapts the options to an array: sets the typesize to the size of an element, rounds the
-    /// chunk size to whole elements, and describes the array in the metadata. The keys that
-    /// describe the array replace existing keys with the same names, and precede all other existing
-    /// keys. With these options, any packing function can pack the array, as long as the data has
-    /// exactly [`ArrayInfo::byte_size`] bytes.
+    /// chunk size down to whole elements (but at least one), and describes the array in the
+    /// metadata. The keys that describe the array replace existing keys with the same names, and
+    /// precede all other existing keys. With these options, any packing function can pack the
+    /// array, as long as the data has exactly [`ArrayInfo::byte_size`] bytes.
     ///
     /// Blosc supports elements of at most 255 bytes. For larger elements, the typesize is the
-    /// largest power of two, up to 128, that divides their size. For text, this is always a
-    /// multiple of the size of a character.
+    /// largest power of two, up to 128, that divides their size. For text, the typesize is then
+    /// still a multiple of the size of a character.
     ///
     /// ```
     /// use bloscpack::array::{ArrayInfo, Datatype, Order};
@@ -114,7 +114,7 @@ pub fn pack_array<W: Write + Seek + Send>(
 ///
 /// # Errors
 ///
-/// Same as [`pack_array`].
+/// Same as [`ArrayInfo::new`] and [`pack_array`].
 pub fn pack_elements<T: Element, W: Write + Seek + Send>(
     elements: &[T],
     shape: &[u64],

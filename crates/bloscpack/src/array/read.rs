@@ -47,10 +47,11 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::NotNumpy`] if the file contains no array, with [`ErrorKind::ObjectDtype`] or
-    /// [`ErrorKind::InvalidDtype`] if its datatype is not supported, and with [`ErrorKind::ShapeMismatch`] if its
-    /// shape is invalid or does not match the length of the data. Also fails if [`metadata`](Self::metadata) does, and
-    /// with [`ErrorKind::Metadata`] if the metadata is not valid JSON.
+    /// Fails with [`ErrorKind::NotNumpy`] if the file contains no array, with
+    /// [`ErrorKind::ObjectDtype`] or [`ErrorKind::InvalidDtype`] if its datatype is not supported,
+    /// and with [`ErrorKind::ShapeMismatch`] if its shape is invalid or does not match the length
+    /// of the data. Also fails if [`metadata`](Self::metadata) or
+    /// [`Metadata::json`](crate::format::Metadata::json) fails.
     pub fn array(&self) -> Result<Array<'_>> {
         let no_metadata = || ErrorKind::NotNumpy("the file has no metadata".into());
         let metadata = self.metadata()?.ok_or_else(no_metadata)?;
@@ -100,7 +101,7 @@ impl<'r> Array<'r> {
     ///
     /// Fails with [`ErrorKind::InvalidOption`] if there are more slices than dimensions, if an
     /// index is out of range, if a step is 0, or if there is more than one `...`. Fails with
-    /// [`ErrorKind::ShapeMismatch`] if new dimensions lead to more than 64 dimensions.
+    /// [`ErrorKind::ShapeMismatch`] if inserted dimensions bring the total to more than 64.
     pub fn slice(&self, slices: &[Slice]) -> Result<Self> {
         self.part(self.view.slice(slices)?)
     }
@@ -567,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_more_elements_than_the_limit_on_decoded_data_allows_fails() {
+    fn reading_elements_that_exceed_the_limit_on_decoded_data_fails() {
         let info = info("<u2", &[100], Order::C);
         let bytes = file(&info, &[0; 200], 100).bytes();
         let limits = binio::Limits::default().max_decoded(199);

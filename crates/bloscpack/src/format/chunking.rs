@@ -97,8 +97,8 @@ fn out_of_range(bytes: &dyn fmt::Display) -> Error {
     ErrorKind::InvalidOption { option: "chunk_size", message }.into()
 }
 
-/// Parses a size as described in [`ChunkSize`], except `max`, and returns it in bytes. Returns
-/// `None` if the text is not a size or the size exceeds 64 bits.
+/// Parses a size in the notation of [`ChunkSize`], except `max`, and returns the number of bytes.
+/// Returns `None` if the text is not a size or the size exceeds 64 bits.
 fn parse_size(text: &str) -> Option<u64> {
     let (number, shift) = match text.char_indices().last()? {
         (end, 'B') => (&text[..end], 0),

@@ -275,7 +275,8 @@ impl Header {
                 if nchunks.checked_add(room).is_none_or(|sum| i64::try_from(sum).is_err()) =>
             {
                 let chunks = binio::diagnostic::count(nchunks, "chunk");
-                let message = format!("{room} and {chunks} exceed 2^63 - 1 in total");
+                let spare = binio::diagnostic::count(room, "spare offset");
+                let message = format!("{spare} and {chunks} exceed 2^63 - 1 in total");
                 return Err(Error::header("max_app_chunks", 24, message));
             }
             None if room != 0 => {
@@ -293,7 +294,7 @@ impl Header {
         }
         if self.nchunks == Some(0) {
             if strict {
-                return Err(Error::header("nchunks", 16, "0, expected 1 or more, or -1"));
+                return Err(Error::header("nchunks", 16, "0, expected 1 or more, or -1 (unknown)"));
             }
             diagnostics.push(diagnostic::at(
                 Code::NoChunks,
@@ -398,7 +399,7 @@ fn count(field: &'static str, offset: u64, value: i64) -> Result<Option<u64>> {
         Ok(count) => Ok(Some(count)),
         Err(_) if value == -1 => Ok(None),
         Err(_) => {
-            let message = format!("{value}, expected -1 (unknown) or 0 or more");
+            let message = format!("{value}, expected 0 or more, or -1 (unknown)");
             Err(Error::header(field, offset, message))
         }
     }

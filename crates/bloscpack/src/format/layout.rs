@@ -6,7 +6,8 @@
 //! ```
 //!
 //! A layout describes the actual file, not the claims of the header: the size of a chunk comes from
-//! its Blosc header, and its offset was compared with the table and with the chunks next to it.
+//! its Blosc header, and its offset was checked against the neighbouring chunks and against the
+//! table of offsets, if any.
 
 use std::ops::Range;
 

@@ -5,9 +5,8 @@
 //! header | metadata section, optional | offset table, optional | chunk digest | chunk digest ...
 //! ```
 //!
-//! [`Header`], [`MetaHeader`] and [`Metadata`] represent parts of a file as plain values. A
-//! [`Layout`] contains the range of each part, and a [`ChunkEntry`] for each chunk. [`Chunking`]
-//! divides data into chunks.
+//! [`Header`], [`MetaHeader`] and [`Metadata`] represent parts of a file. A [`Layout`] contains the
+//! range of each part, and a [`ChunkEntry`] for each chunk. [`Chunking`] divides data into chunks.
 
 pub(crate) mod checksum;
 pub(crate) mod chunking;

@@ -12,7 +12,7 @@ use binio::{Endian, ReadAt};
 use crate::error::Result;
 
 const ENTRY: u64 = 8;
-/// The number of bytes read at a time, which is a whole number of entries.
+/// The number of bytes to read at a time, a multiple of the length of an entry.
 const PIECE: usize = 1 << 20;
 
 /// The chunk offsets in a table.

@@ -54,8 +54,8 @@ struct QueueState<I, T> {
     /// Set to `true` when the jobs run out or one of them fails. No further jobs are handed out after
     /// that.
     finished: bool,
-    /// The number of running worker threads. A worker ends when there is no job left, or no space
-    /// for another result.
+    /// The number of running worker threads. A worker ends when no jobs are left or there is no
+    /// space for another result.
     working: usize,
     /// The index of the next job to hand out.
     next: usize,

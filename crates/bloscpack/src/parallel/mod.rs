@@ -6,9 +6,9 @@
 //! the caller's thread. No job waits for another job, so a pool of any size makes progress. A job
 //! may itself call these functions.
 //!
-//! Jobs are handed out in order, one at a time. If several jobs fail, the error of the first one is
-//! returned. No earlier job can have failed unnoticed, because all earlier jobs were handed out as
-//! well.
+//! Jobs are handed out in order, one at a time. If several jobs fail, the error of the first one in
+//! this order is returned: all jobs before it were handed out as well, so an earlier failure cannot
+//! go unnoticed.
 
 #[cfg(feature = "rayon")]
 mod caller;

@@ -48,7 +48,7 @@ where
     Work: Fn(&mut S, I::Item, &mut T) -> Result<()> + Sync,
     Take: FnMut(&mut T) -> Result<()> + Send,
 {
-    /// Starts workers as long as another worker would have a job.
+    /// Starts workers, up to the number of threads, as long as another worker would have a job.
     fn start_workers<'scope>(&'scope self, scope: &Scope<'scope>) {
         while self.queue.needs_worker() {
             scope.spawn(|scope| self.run(scope));
@@ -86,8 +86,8 @@ struct QueueState<I, T> {
     /// Set to `true` when the jobs run out, or after an error in a job or in `take`. No further jobs
     /// are handed out after that.
     finished: bool,
-    /// The number of running workers. A worker ends when no jobs are left, or there is no
-    /// space for another result.
+    /// The number of running workers. A worker ends when no jobs are left or there is no space for
+    /// another result.
     working: usize,
     /// The index of the next result to take.
     first: usize,
@@ -116,7 +116,7 @@ impl<I: Iterator, T: Default> Queue<I, T> {
         Self { state: Mutex::new(state), threads, window }
     }
 
-    /// Returns the number of further results for which there is space, or 0 if no more jobs are
+    /// Returns the number of results that there is still space for, or 0 if no more jobs will be
     /// handed out.
     fn free_space(&self, state: &QueueState<I, T>) -> usize {
         let used = state.results.len() + usize::from(state.is_taking);

@@ -23,11 +23,11 @@ use crate::parallel::for_each;
 /// The value of the version byte in Blosc 1 buffers.
 const BLOSC_VERSION: u8 = 2;
 
-/// The values of the version byte in Blosc2 buffers. Any value above them means that the buffer is
-/// corrupt.
+/// The values of the version byte in Blosc2 buffers. Any value other than these and
+/// [`BLOSC_VERSION`] means that the buffer is corrupt.
 const BLOSC2_VERSIONS: std::ops::RangeInclusive<u8> = 3..=5;
 
-/// The number of bytes in each part of a large chunk that is read on several threads.
+/// The size in bytes of the parts in which several threads read a large chunk.
 const PART: usize = 4 << 20;
 
 /// The stored bytes of the chunk that is being read. They are shared with the source if it is in memory, and otherwise
@@ -165,7 +165,7 @@ pub(crate) fn parse(index: u64, offset: u64, buffer: &[u8]) -> Result<Buffer<'_>
     Buffer::parse(buffer).map_err(|error| corrupt(index, offset, buffer, error))
 }
 
-/// Converts an error of `binio` to an error about chunk `index`, whose buffer is at `offset`.
+/// Converts a `binio` error to an error about chunk `index`, whose buffer is at `offset`.
 pub(crate) fn corrupt(index: u64, offset: u64, buffer: &[u8], reason: binio::Error) -> Error {
     let version = buffer.first().copied().unwrap_or_default();
     let reason = match reason.kind() {

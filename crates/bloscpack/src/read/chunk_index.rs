@@ -1,9 +1,10 @@
 //! Finding the chunks, each of which begins where the previous one ends.
 //!
-//! If the table of offsets is unset, or lists the chunks in file order, the data is in file order
-//! as well. If the table contains the same offsets in a different order, tools disagree about the
-//! order of the data, so the caller has to choose an order. If the table is wrong in any other way,
-//! lenient reading ignores it, but only if the structure and the digest of every chunk are valid.
+//! If there is no table of offsets, or if the table is unset or lists the chunks in file order, the
+//! data is in file order as well. If the table contains the same offsets in a different order,
+//! tools disagree about the order of the data, so the caller has to choose an order. If the table
+//! is wrong in any other way, lenient reading ignores it, but only if the structure and the digest
+//! of every chunk are valid.
 
 use std::fmt;
 use std::ops::Range;

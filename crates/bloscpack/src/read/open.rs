@@ -178,7 +178,7 @@ fn check_sizes(
         let message = match others {
             0 => format!("{field} is {expected}, but chunk {index} has {has}"),
             _ => format!(
-                "{field} is {expected}, but {} chunks have other sizes, such as chunk {index} with {has}",
+                "{field} is {expected}, but {} chunks differ in size: for example, chunk {index} has {has}",
                 others + 1
             ),
         };
@@ -267,7 +267,7 @@ mod tests {
             (
                 101,
                 40,
-                "chunk_size is 101, but 2 chunks have other sizes, such as chunk 0 with 100 bytes",
+                "chunk_size is 101, but 2 chunks differ in size: for example, chunk 0 has 100 bytes",
             ),
             (100, 0, "last_chunk is 0, but chunk 2 has 40 bytes"),
         ] {

@@ -27,8 +27,8 @@ use crate::read::open::{self, Opened};
 ///
 /// Opening a file reads the header, the metadata, the table of offsets and 16 bytes of each chunk.
 /// Opening succeeds if the structure of the file is valid. Irregularities that do not prevent
-/// reading are [`diagnostics`](Self::diagnostics), and a damaged chunk is an error only when it is
-/// read.
+/// reading are reported as [`diagnostics`](Self::diagnostics), and a damaged chunk is an error only
+/// when it is read.
 ///
 /// Many threads can read a file at the same time.
 ///
@@ -194,8 +194,9 @@ impl Reader {
     /// # Errors
     ///
     /// Fails if the text of the metadata could not be read when the file was opened: its digest
-    /// does not match, its codec or level is invalid, it does not decompress to the stated length,
-    /// or it exceeds [`OpenOptions::max_metadata`]. Every call fails with the same error.
+    /// does not match, its codec or level is invalid, it does not decompress, it does not have the
+    /// stated length, or it exceeds [`OpenOptions::max_metadata`]. Every call fails with the same
+    /// error.
     pub fn metadata(&self) -> Result<Option<&Metadata>> {
         match &self.metadata {
             None => Ok(None),
@@ -569,10 +570,10 @@ impl OpenOptions {
     /// before the end of its last chunk. Fails with [`ErrorKind::OffsetMismatch`] if the order of
     /// the chunks is ambiguous, or if an offset is wrong and any chunk is damaged. Fails with
     /// [`ErrorKind::SizeMismatch`] if there are more chunks than the header states or if a chunk is
-    /// unexpectedly empty, and with [`ErrorKind::ChecksumMismatch`] if the digest of the metadata is
-    /// wrong and [`ignore_metadata`](Self::ignore_metadata) is unset. Also fails if a chunk does not
-    /// begin with a valid Blosc header, if reading fails, or if a limit other than
-    /// [`max_metadata`](Self::max_metadata) is exceeded.
+    /// unexpectedly empty, and with [`ErrorKind::ChecksumMismatch`] if the digest of the metadata
+    /// is wrong and [`ignore_metadata`](Self::ignore_metadata) is unset. Also fails if a chunk does
+    /// not begin with a valid Blosc header, if reading fails, or if a limit is exceeded. Metadata
+    /// that exceeds [`max_metadata`](Self::max_metadata) is an error only in strict mode.
     ///
     /// Other irregularities are diagnostics. With [`Strictness::Strict`], however, most violations
     /// of the format are errors. Damaged data in a chunk is an error only when the chunk is read,

@@ -20,8 +20,8 @@ use crate::parallel::{self, for_each, in_order_here};
 use crate::read::chunk::{self, Scratch};
 use crate::read::reader::Piece;
 
-/// The minimum number of decoded bytes in each part of a large chunk that is decoded on several
-/// threads. Only the first and the last part may be shorter.
+/// The minimum length in bytes of the parts into which a large chunk is divided, so that several
+/// threads can decode it. Only the first and the last part may be shorter.
 const SHARE: usize = 1 << 20;
 
 /// A function that is called with the number of bytes processed since the last call. Any of the

@@ -1,4 +1,4 @@
-//! Copying the intact chunks of a damaged file to a new one.
+//! Copying the intact chunks of a damaged file to a new file.
 
 pub(crate) mod recover;
 mod survey;

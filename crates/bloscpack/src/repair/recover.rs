@@ -477,8 +477,9 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_header_of_the_metadata_section_is_reported_as_an_error_in_the_metadata() {
-        // The section is truncated only if the payload of 20 bytes extends past the end of the file.
+    fn a_metadata_section_with_an_invalid_header_is_distinguished_from_a_truncated_one() {
+        // Only the last of the sections below is truncated: the space that it reserves extends past
+        // the end of the file.
         let section = |checksum, max_meta_size: u32| {
             let mut section = b"JSON\0\0\0\0\0\0\0\x06".to_vec();
             section[9] = checksum;

@@ -184,8 +184,8 @@ impl Search<'_> {
         Ok(chunk)
     }
 
-    /// Returns the offset of the first chunk. If no chunk begins at `start`, where the header
-    /// implies it, tries the first table entry and then searches the bytes from `before_table`,
+    /// Returns the offset of the first chunk. If no chunk begins at `start`, the offset that the
+    /// header implies, tries the first table entry and then searches the bytes from `before_table`,
     /// because the table may be shorter or longer than the header states.
     fn first(
         &mut self,
@@ -226,14 +226,16 @@ impl Search<'_> {
         }
     }
 
-    /// Returns the chunks and holes from offset `start` on.
+    /// Returns the chunks and holes from offset `start` on. Stops at the first hole unless
+    /// `skip_bad` is `true`.
     fn walk(&mut self, start: u64, skip_bad: bool) -> Result<Vec<Found>> {
         let (mut found, mut index, mut position) = (Vec::new(), 0, start);
         let nchunks = self.header.nchunks;
         while position < self.file_len() {
             let is_beyond = nchunks.is_some_and(|nchunks| index >= nchunks);
-            // An interrupted append may have left chunks that the header does not count. However,
-            // anything after a chunk that is not full must be left over from an earlier append.
+            // An interrupted append may have left chunks that the header does not count, so
+            // continue after the last counted chunk. But stop at a chunk that is not full, because
+            // anything after it must be left over from an earlier append.
             if is_beyond && !self.is_full(found.last()) {
                 break;
             }
@@ -267,9 +269,9 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// Returns `true` if there may be another chunk after `found`, the last chunk or hole so far.
-    /// No chunk can follow a hole, or a chunk whose size differs from the `chunk_size` in the
-    /// header.
+    /// Returns `true` if a chunk that the header does not count may follow `found`, the last chunk
+    /// or hole so far. An interrupted append leaves no such chunk after a hole, or after a chunk
+    /// whose size differs from the `chunk_size` in the header.
     fn is_full(&self, found: Option<&Found>) -> bool {
         match (found, self.header.chunk_size) {
             (Some(Found::Chunk(chunk)), Some(size)) => chunk.nbytes == size,

@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, Result};
 use crate::parallel::{in_order_here, workers};
 use crate::write::chunk_encoder::Recipe;
 
-/// The usual maximum length of a batch in bytes. The chunks of a batch are compressed together on
+/// The length in bytes up to which chunks are gathered into a batch, to be compressed together on
 /// several threads. Batches are large, because all threads have to finish before the next batch can
 /// start. If fewer chunks than threads fit into this length, a batch has one chunk per thread. With
 /// a single thread, every batch is one chunk.

@@ -20,9 +20,8 @@ pub(crate) const TYPESIZE: u8 = 8;
 
 /// Options for writing a file. The defaults are those of the original program: version 3, blosclz
 /// at level 7 with byte shuffle for 8-byte elements, chunks of 1 MiB, adler32, and ten spare
-/// offsets per chunk. Without the feature `c-blosc`, the default compressor is lz4, because blosclz
-/// and lz4hc are part of that feature. Chunks are compressed on all threads of the caller's `rayon`
-/// pool.
+/// offsets per chunk. Without the feature `c-blosc`, which provides blosclz and lz4hc, the default
+/// compressor is lz4. Chunks are compressed on all threads of the caller's `rayon` pool.
 ///
 /// Options are checked before anything is written. An invalid value fails with
 /// [`InvalidOption`](ErrorKind::InvalidOption), an option that the version does not support fails
@@ -93,7 +92,7 @@ impl WriteOptions {
         compressor: Compressor;
         /// Sets the compression level, from 0 (not compressed) to 9 (smallest).
         level: u8;
-        /// Sets whether bytes or bits are shuffled before compression.
+        /// Sets how the elements are shuffled before compression.
         shuffle: Shuffle;
         /// Sets the size of an element in bytes, 1 to 255.
         typesize: u32;

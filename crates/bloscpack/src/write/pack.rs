@@ -15,7 +15,7 @@ use crate::write::chunk_encoder::Recipe;
 use crate::write::container::ContainerWriter;
 use crate::{Progress, WriteOptions};
 
-/// The number of bytes to read at a time.
+/// The maximum number of bytes to read at a time.
 pub(crate) const PIECE: usize = 1 << 20;
 
 /// Packs bytes to a sink without copying them, and returns the sink, positioned at the end of the
@@ -86,10 +86,11 @@ pub fn pack_to_vec(data: &[u8], options: &WriteOptions) -> Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// Same as [`pack_slice`]. Also fails with [`Output`](crate::ErrorKind::Output) if the file cannot be created. If an
-/// existing file is replaced and has a journal, an interrupted in-place change of this file is rolled back first. This
-/// fails with [`Locked`](crate::ErrorKind::Locked) if the change is still in progress, and with
-/// [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if the journal belongs to another file.
+/// Same as [`pack_slice`]. Also fails with [`Output`](crate::ErrorKind::Output) if the file cannot
+/// be created. If an existing file is replaced and has a journal, an interrupted in-place change of
+/// this file is rolled back first. The rollback fails with [`Locked`](crate::ErrorKind::Locked) if
+/// the change is still in progress, and with [`ForeignJournal`](crate::ErrorKind::ForeignJournal)
+/// if the journal belongs to another file.
 pub fn pack_to_file(
     data: &[u8],
     output: impl AsRef<Path>,
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn packing_memory_a_file_or_a_pipe_produces_the_same_file() {
+    fn packing_from_memory_a_file_or_a_pipe_produces_the_same_file() {
         let folder = tempfile::tempdir().unwrap();
         let [input, output] = ["in", "out"].map(|name| folder.path().join(name));
         for len in [0, 1, 999, 1000, 1001, 12_345] {

@@ -10,9 +10,9 @@
 //! the output of the original program.
 //!
 //! There are two ways to append, and neither damages the file if the process is killed. An *atomic*
-//! append writes a new file, and then renames it to the old name. The kernel copies the unchanged
-//! chunks. An append *in place*, for files too large to copy, keeps a [journal](crate::journal) of
-//! the bytes that it overwrites.
+//! append writes a new file, and then renames it to the old name. The unchanged chunks are copied
+//! within the kernel if the system supports this. An append *in place*, for files too large to
+//! copy, keeps a [journal](crate::journal) of the bytes that it overwrites.
 
 mod plan;
 mod write;
@@ -33,9 +33,10 @@ use crate::parallel;
 use crate::write::options::LEVEL;
 use crate::{ChunkSize, Compressor, OpenOptions, Progress, Reader, Shuffle};
 
-/// Options for appending. By default, the compressor, shuffle and typesize are taken from the last chunk. The default
-/// level is 7, because a chunk does not state its level. After a chunk compressed with lz4hc, the default compressor
-/// is lz4, because the chunk states only its codec, lz4.
+/// Options for appending. By default, the compressor, shuffle and typesize are taken from the last
+/// nonempty chunk. If that chunk was compressed with lz4hc, however, the default compressor is lz4,
+/// because the chunk states only its codec, lz4. The default level is 7, because a chunk does not
+/// state its level.
 ///
 /// ```
 /// use bloscpack::change::AppendOptions;
@@ -71,7 +72,7 @@ impl AppendOptions {
         compressor: Compressor => Some(compressor);
         /// Sets the compression level, from 0 (not compressed) to 9 (smallest).
         level: u8;
-        /// Sets whether bytes or bits are shuffled before compression.
+        /// Sets how the elements are shuffled before compression.
         shuffle: Shuffle => Some(shuffle);
         /// Sets the size of an element in bytes, 1 to 255.
         typesize: u32 => Some(typesize);
@@ -250,13 +251,14 @@ impl Appender {
     ///
     /// Fails before anything is written:
     ///
-    /// - with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the table of offsets or the
-    ///   metadata section is full, and the file may not [grow](AppendOptions::grow).
+    /// - with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the table of offsets is full
+    ///   or the metadata does not fit into its section, and the file may not
+    ///   [grow](AppendOptions::grow).
     /// - with [`InvalidOption`](crate::ErrorKind::InvalidOption) if an option is out of range, if
     ///   this build does not support the compressor, if [`scan`](AppendOptions::scan) is unset
-    ///   although the header does not state the number and the sizes of the chunks, if the file
-    ///   contains an array but neither [`axis0`](AppendOptions::axis0) nor new metadata is set, or
-    ///   if both are set.
+    ///   although the header states -1 (unknown) for the number or the sizes of the chunks, if the
+    ///   file contains an array but neither [`axis0`](AppendOptions::axis0) nor new metadata is
+    ///   set, or if both are set.
     /// - with [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the data does not consist of
     ///   whole rows, if the array is a single element, if its rows are empty or not contiguous, or
     ///   if an array in the old or new metadata does not match the data.
@@ -268,7 +270,7 @@ impl Appender {
     ///   file has version 2, and with [`Limit`](crate::ErrorKind::Limit) if the metadata text is
     ///   longer than 16 MiB.
     /// - with [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if the existing chunks differ in
-    ///   size.
+    ///   size, except for a shorter last chunk.
     /// - with the errors of [`Reader::decode_chunk`] if the last chunk must be filled up, but
     ///   cannot be decoded.
     ///

@@ -169,7 +169,7 @@ fn chunk_size_of(reader: &Reader) -> Result<u32> {
     Ok(size)
 }
 
-/// Returns the metadata section for the array after appending, and `true` if this section is longer
+/// Returns the metadata section for the array after appending, and whether this section is longer
 /// than the old one. Returns `None` if the file contains no array.
 fn section_of_array(
     reader: &Reader,
@@ -210,9 +210,9 @@ fn section_of_array(
     }
 }
 
-/// Fails if the file cannot have new metadata, if [`axis0`](AppendOptions::axis0) is set as well, or
-/// if the new metadata describes an array that does not match the data after `len` bytes have been
-/// appended.
+/// Fails if the version of the file does not support metadata, if [`axis0`](AppendOptions::axis0)
+/// is set as well, or if the new metadata describes an array that does not match the data after
+/// `len` bytes have been appended.
 pub(super) fn check_metadata(
     reader: &Reader,
     len: u64,
@@ -235,7 +235,7 @@ pub(super) fn check_metadata(
     Ok(())
 }
 
-/// Returns a section with new metadata, and `true` if this section is longer than the old one.
+/// Returns a section with new metadata, and whether this section is longer than the old one.
 fn other_section(
     reader: &Reader,
     options: &AppendOptions,

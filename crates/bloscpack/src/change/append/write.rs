@@ -146,7 +146,7 @@ impl Job<'_> {
 struct InPlace {
     section: Option<Range<u64>>,
     entries: Option<Range<u64>>,
-    /// The range from the rewritten chunk, or else from the first new chunk, to the end of the old
-    /// file.
+    /// The range from the rewritten chunk to the end of the old file. If no chunk is rewritten, the
+    /// range begins at the first new chunk.
     data: Range<u64>,
 }

@@ -2,7 +2,8 @@
 //! or other metadata.
 //!
 //! Chunks are copied without decompressing them. If the checksum is kept and the chunks are
-//! contiguous, [`rewrite_file`] lets the kernel copy them directly from file to file.
+//! contiguous, [`rewrite_file`] copies them directly from file to file, within the kernel if the
+//! system supports this.
 
 mod metadata;
 

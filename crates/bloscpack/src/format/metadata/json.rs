@@ -1,6 +1,6 @@
 //! Parsing the text of the metadata as JSON.
 //!
-//! Like most readers of JSON, `serde_json` silently uses the last of two equal keys and rounds
+//! Like most JSON parsers, `serde_json` silently uses the last of two equal keys and rounds
 //! integers beyond 64 bits to floats. This parser detects both cases, so that the caller can report
 //! them.
 

@@ -145,7 +145,8 @@ pub struct Metadata {
 impl Metadata {
     /// Reads the section at offset `start`, which must be within the file. Fails if the digest of
     /// the payload does not match, if the codec or the level is invalid, if the payload does not
-    /// decompress to the stated length, or if the text has more than `max_size` bytes.
+    /// decompress, or if the text does not have the stated length or has more than `max_size`
+    /// bytes.
     pub(crate) fn read(
         source: &dyn ReadAt,
         header: &MetaHeader,
@@ -207,7 +208,8 @@ impl Metadata {
     ///
     /// # Errors
     ///
-    /// Same as [`json`](Self::json). Also fails with [`ErrorKind::Metadata`] if there is an integer beyond 64 bits.
+    /// Same as [`json`](Self::json). Also fails with [`ErrorKind::Metadata`] if the text contains
+    /// an integer that does not fit into 64 bits.
     pub fn exact_json(&self) -> Result<Value> {
         exact(self.parse()?)
     }
@@ -272,8 +274,8 @@ impl Metadata {
 ///
 /// # Errors
 ///
-/// Fails with [`ErrorKind::Metadata`] if the text is not valid JSON, or has an integer beyond 64 bits, which
-/// `serde_json` would silently round.
+/// Fails with [`ErrorKind::Metadata`] if the text is not valid JSON, or contains an integer that
+/// `serde_json` would silently round, because it does not fit into 64 bits.
 pub fn exact_json(text: &[u8]) -> Result<Value> {
     exact(json::parse(text).map_err(|error| metadata(MetadataError::Json(error.to_string())))?)
 }
