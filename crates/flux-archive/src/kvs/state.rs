@@ -536,7 +536,8 @@ mod tests {
         for text in [blobref.to_string(), checkpoint(&blobref.to_string())] {
             assert_eq!(Checkpoint::parse(&text).unwrap().root, blobref);
         }
-        assert_eq!(Checkpoint::parse("{}"), None);
+        let array = format!(r#"["{blobref}", 1]"#);
+        assert_eq!((Checkpoint::parse("{}"), Checkpoint::parse(&array)), (None, None));
         assert!(matches!(StateDir::new(MemoryStore::new(), []), Err(KvsError::NoCheckpoint)));
     }
 
