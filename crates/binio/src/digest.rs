@@ -80,7 +80,7 @@ impl fmt::Display for Algorithm {
 ///
 /// let computed = Algorithm::Adler32.digest(b"abc");
 /// assert_eq!(computed.to_string(), "024d0127");
-/// // The file keeps it as a little-endian number.
+/// // In the file, the checksum is a little-endian number.
 /// let stored = Digest::stored(Algorithm::Adler32, &[0x27, 0x01, 0x4d, 0x02], Endian::Little)?;
 /// computed.verify(stored)?;
 /// # Ok::<(), binio::Error>(())

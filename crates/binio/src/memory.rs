@@ -1,9 +1,9 @@
 //! Allocating large buffers. Running out of memory is an error instead of an abort, and buffers use
 //! large pages if the system has them.
 //!
-//! Filling a new buffer of a gigabyte costs a page fault for every 4 KiB, which can take longer
-//! than decoding the data. If a program requests large pages, as numpy also does, the Linux kernel
-//! uses pages of 2 MiB instead. Copying 256 MiB to a new vector then takes 0.3 times as long
+//! Filling a new buffer of 1 GiB causes a page fault for every 4 KiB, which can take longer than
+//! decoding the data. If a program requests large pages, as numpy does, the Linux kernel uses pages
+//! of 2 MiB instead. Copying 256 MiB to a new vector then takes 0.3 times as long
 //! (`--example array_speed`, row `plain`, column `vector`).
 
 use crate::{Error, ErrorKind, Result};

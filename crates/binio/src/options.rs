@@ -1,5 +1,4 @@
-//! Options chosen by the caller: the settings of a call, and limits on the memory, decoded data,
-//! nesting depth and number of items that a file can demand of its reader.
+//! Options chosen by the caller: settings, and limits on the resources that reading a file may use.
 //!
 //! Numbers in a file are only claims. Before a reader allocates memory or does work because of a
 //! claim, it checks the claim against the caller's [`Limits`]. The limits are absolute, because a
@@ -157,7 +156,7 @@ impl Limits {
         check_limit(what, self.max_alloc, bytes)
     }
 
-    /// Checks that the size of a decoded item, `bytes` bytes, does not exceed
+    /// Checks that a decoded item of `bytes` bytes does not exceed
     /// [`max_decoded`](Self::max_decoded). `what` names the amount in errors, such as `bytes of a
     /// block`.
     ///

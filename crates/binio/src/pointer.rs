@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use crate::{Error, Result};
 
-/// Splits a pointer into its tokens, the keys and indices between the slashes, and unescapes them.
+/// Splits a pointer into its tokens (the keys and indices after the slashes) and unescapes them.
 ///
 /// ```
 /// let tokens = binio::pointer::tokens("/a~1b/0")?;
@@ -57,7 +57,7 @@ pub fn unescape(token: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(name))
 }
 
-/// Escapes a key and appends it to a pointer.
+/// Appends a slash and the escaped key to a pointer.
 ///
 /// ```
 /// let mut pointer = String::from("/meta");
@@ -90,14 +90,14 @@ pub fn index(token: &str) -> Option<usize> {
 }
 
 /// Decodes percent-encoding such as `%41`. Returns `None` if a percent sign is not followed by two
-/// hexadecimal digits, or if the bytes are not UTF-8.
+/// hexadecimal digits, or if the decoded bytes are not UTF-8.
 pub fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
     decode(text, true)
 }
 
 /// Decodes percent-encoding such as `%41`. Like browsers and Python, leaves a percent sign
-/// unchanged if it is not followed by two hexadecimal digits. Returns `None` if the bytes are not
-/// UTF-8.
+/// unchanged if it is not followed by two hexadecimal digits. Returns `None` if the decoded bytes
+/// are not UTF-8.
 ///
 /// ```
 /// use binio::pointer::{percent_decode, percent_decode_lenient};

@@ -4,8 +4,8 @@
 //! |---|---|---|---|
 //! | `adler32` | 4 | accidental changes | `adler32` |
 //! | `crc32` | 4 | accidental changes | `crc32` |
-//! | `md5` | 16 | accidental changes; can be forged | `md5` |
-//! | `sha1` | 20 | accidental changes; can be forged | `sha1` |
+//! | `md5` | 16 | accidental changes, but no longer forgery | `md5` |
+//! | `sha1` | 20 | accidental changes, but no longer forgery | `sha1` |
 //! | `sha224`, `sha256`, `sha384`, `sha512` | 28, 32, 48, 64 | accidental changes and forgery | `sha2` |
 
 mod stored;
@@ -41,8 +41,8 @@ macro_rules! hashers {
                 match self.0 { $(#[cfg(feature = $feature)] AnyState::$Name(_) => Algorithm::$Name,)+ }
             }
 
-            /// Adds bytes to the message. The digest does not depend on how the message is divided
-            /// into calls.
+            /// Adds bytes to the message. The digest does not depend on how the message is split
+            /// between calls.
             pub fn update(&mut self, bytes: &[u8]) {
                 match self.0 {
                     $(#[cfg(feature = $feature)] AnyState::$Name(ref mut state) => State::update(state, bytes),)+
@@ -180,7 +180,7 @@ mod tests {
     // list were computed with Python's hashlib and zlib.
 
     #[test]
-    fn digests_of_the_empty_message_have_the_published_values() {
+    fn digests_of_the_empty_message_are_correct() {
         assert_digests(
             b"",
             [
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_of_the_message_abc_have_the_published_values() {
+    fn digests_of_the_message_abc_are_correct() {
         assert_digests(
             b"abc",
             [
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_of_a_message_that_needs_a_padding_block_have_the_published_values() {
+    fn digests_of_a_message_that_needs_a_padding_block_are_correct() {
         assert_digests(
             b"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
             [
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_of_one_million_letters_a_have_the_published_values() {
+    fn digests_of_one_million_letters_a_are_correct() {
         assert_digests(
             &vec![b'a'; 1_000_000],
             [

@@ -30,8 +30,8 @@ impl Digest {
         Ok(Self::of(algorithm, bytes))
     }
 
-    /// Creates a digest from its bytes as stored in a file. 32-bit checksums are stored as numbers
-    /// in the given byte order, all others as byte strings.
+    /// Creates a digest from its bytes as stored in a file. A 32-bit checksum is stored as a number
+    /// in the given byte order, and any other digest as a byte string.
     ///
     /// # Errors
     ///

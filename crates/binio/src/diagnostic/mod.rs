@@ -52,7 +52,7 @@ pub trait Code: Copy + Eq + fmt::Debug + 'static {
     fn severity(self) -> Severity;
 }
 
-/// A position in a file. Each field is `None` if it is not known.
+/// A location in a file. Each field is `None` if it is not known.
 ///
 /// ```
 /// use binio::diagnostic::Place;
@@ -245,7 +245,7 @@ impl<C: Code> Diagnostic<C> {
         label: impl Into<String> => Some(label.into());
     }
 
-    /// Adds an additional location that is relevant to the diagnostic, with a message about it.
+    /// Adds another location that is relevant to the diagnostic, with a message about it.
     #[must_use]
     pub fn label_at(mut self, place: impl Into<Place>, message: impl Into<String>) -> Self {
         self.labels.push(Label { place: place.into(), message: message.into() });

@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
-/// Formats a number with a noun, in the singular for 1 and in the plural for all other numbers: `1
-/// block`, `2 blocks`.
+/// Formats a number with a noun, which is in the singular after 1 (`1 block`) and in the plural
+/// after all other numbers (`2 blocks`).
 ///
 /// ```
 /// use binio::diagnostic::count;

@@ -30,9 +30,9 @@ pub enum ElementsError {
     Object,
     /// Some elements are outside the data.
     Outside {
-        /// Offset of the first byte of the lowest element, in bytes from the start of the data.
+        /// Offset in the data of the lowest byte of any element. It may be negative.
         low: i128,
-        /// Offset of the end of the highest element, in bytes from the start of the data.
+        /// Offset in the data after the highest byte of any element.
         high: i128,
         /// Size of the data in bytes.
         len: u64,
@@ -46,9 +46,9 @@ pub enum ElementsError {
     },
     /// The size of the buffer is not the total size of the elements.
     BufferSize {
-        /// Required length of the buffer, in elements of its type: bytes for a byte buffer.
+        /// Required number of elements in the buffer. The elements of a byte buffer are bytes.
         expected: u64,
-        /// Actual length of the buffer, in elements of its type.
+        /// Actual number of elements in the buffer.
         found: u64,
     },
     /// A slice is invalid, or it does not fit the shape.

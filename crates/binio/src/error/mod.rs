@@ -41,7 +41,7 @@ use crate::digest::Digest;
 /// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error: its kind, its absolute offset, and a path of contexts.
+/// An error with a kind, an absolute offset, and a path of contexts.
 ///
 /// An error is the size of a pointer, so it is cheap to return. Readers that remember a failure can
 /// clone it.
@@ -124,8 +124,8 @@ pub enum ErrorKind {
     },
     /// The bytes are invalid in this format, or an argument is invalid.
     Invalid(Cow<'static, str>),
-    /// The format version, the feature or the kind of file is valid, but this build or version does
-    /// not support it.
+    /// Something is valid, but this build or version does not support it: for example, a format
+    /// version, a feature or a kind of file.
     Unsupported(Cow<'static, str>),
     #[cfg(feature = "array")]
     /// An array cannot be described, read or written.
@@ -526,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_as_large_as_a_pointer() {
+    fn a_result_with_an_error_is_the_size_of_a_pointer() {
         assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
     }
 }

@@ -210,7 +210,9 @@ pub fn decode<T: Scalar>(bytes: &[u8], endian: Endian) -> Result<Cow<'_, [T]>> {
 /// error, the bytes are unchanged.
 pub fn swap_in_place(bytes: &mut [u8], width: usize) -> Result<()> {
     if !matches!(width, 1 | 2 | 4 | 8 | 16) {
-        return Err(Error::unsupported(format!("changing the byte order of {width}-byte numbers")));
+        return Err(Error::unsupported(format!(
+            "changing the byte order of {width}-byte numbers, expected 1, 2, 4, 8 or 16 bytes"
+        )));
     }
     check_width(bytes.len(), width)?;
     match width {
@@ -302,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_does_not_match_the_element_size_is_rejected() {
+    fn a_wrong_length_or_number_width_is_rejected() {
         let mut out = [0_u32; 2];
         let short = decode_into(&[0; 7], Endian::Big, &mut out).unwrap_err();
         assert!(matches!(short.kind(), ErrorKind::Truncated { needed: 8, available: 7 }));

@@ -1,5 +1,5 @@
-//! Decoding numbers in either byte order: one at a time, in arrays, or one after another from a
-//! slice.
+//! Decoding numbers in either byte order: field by field with a [`ByteReader`], or whole arrays
+//! with [`decode`] and [`decode_into`].
 
 pub(crate) mod endian;
 mod reader;

@@ -1,4 +1,4 @@
-//! A cursor over a slice that tracks its offset in the source.
+//! Reading consecutive fields from a slice while tracking the offset in the source.
 
 use crate::diagnostic::count;
 use crate::number::Scalar;
@@ -44,8 +44,8 @@ impl<'a> ByteReader<'a> {
         Self { rest: data, offset }
     }
 
-    /// Returns the offset of the next byte in the source. The offset saturates at `u64::MAX`, but
-    /// no source is that long.
+    /// Returns the offset of the next byte in the source. The offset saturates at `u64::MAX`, which
+    /// no real source reaches.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -113,8 +113,7 @@ impl<'a> ByteReader<'a> {
         Err(Error::new(kind).at(self.offset))
     }
 
-    /// Skips the next `n` bytes and returns a new cursor over them, which cannot read past these
-    /// bytes.
+    /// Skips the next `n` bytes, and returns a new cursor that can read only these bytes.
     ///
     /// # Errors
     ///

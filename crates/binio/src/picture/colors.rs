@@ -13,8 +13,8 @@ pub enum ColorMap {
     Inferno,
 }
 
-/// 17 equidistant colours, as 0xrrggbb. They are from the colour maps of matplotlib, which are in
-/// the public domain.
+/// The colours at 17 equidistant positions in a colour map, as 0xrrggbb. They are from matplotlib's
+/// colour maps, which are in the public domain.
 type Table = [u32; 17];
 
 const VIRIDIS: Table = [
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn values_outside_the_range_get_the_nearest_colour() {
+    fn values_outside_the_range_get_the_nearest_colour_and_nan_the_colour_of_0() {
         for (outside, end) in [(-3.0, 0.0), (7.0, 1.0), (f64::INFINITY, 1.0), (f64::NAN, 0.0)] {
             assert_eq!(ColorMap::Inferno.color(outside), ColorMap::Inferno.color(end));
         }

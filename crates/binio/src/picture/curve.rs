@@ -2,7 +2,7 @@
 
 use crate::picture::stretch::percentile;
 
-/// A one-dimensional array, summarised to the width of a drawing.
+/// A one-dimensional array, summarised for drawing as a curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// The smallest and the largest value, including infinities, or `None` if there are no values
@@ -37,7 +37,7 @@ impl Span {
 
 impl Curve {
     /// Summarises values in at most `max_columns` columns. All columns cover the same number of
-    /// values, except that the last one may cover fewer.
+    /// values, except that the last one may cover fewer. A maximum of 0 is treated as 1.
     ///
     /// ```
     /// use binio::picture::{Curve, Span};

@@ -31,9 +31,10 @@ impl Plane {
     ///
     /// # Errors
     ///
-    /// Fails with the error of `write`, or if `write` writes no header. If the header is invalid or
-    /// [`Reducer::new`] fails, the writer that is passed to `write` returns this error as an
-    /// [`io::Error`].
+    /// Fails with the error that `write` returns, and with an [`io::Error`] of the kind
+    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if `write` writes no header. If the header
+    /// is invalid or [`Reducer::new`] fails, the writer that is passed to `write` returns the
+    /// error, wrapped in an [`io::Error`].
     pub fn from_npy<E: From<io::Error>>(
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
         mask: Option<Vec<bool>>,
@@ -54,9 +55,10 @@ impl Values {
     ///
     /// # Errors
     ///
-    /// Fails with the error of `write`, or if `write` writes no header. If the header is invalid or
-    /// [`Values::new`] fails, the writer that is passed to `write` returns this error as an
-    /// [`io::Error`].
+    /// Fails with the error that `write` returns, and with an [`io::Error`] of the kind
+    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if `write` writes no header. If the header
+    /// is invalid or [`Values::new`] fails, the writer that is passed to `write` returns the error,
+    /// wrapped in an [`io::Error`].
     pub fn from_npy<E: From<io::Error>>(
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
         mask: Option<Vec<bool>>,

@@ -1,4 +1,4 @@
-//! Reducing an image to the size of a picture.
+//! Reducing a two-dimensional array to the size of a picture.
 
 use crate::array::{Datatype, ElementsError, Order};
 use crate::picture::Values;
@@ -86,15 +86,15 @@ struct Cells {
 
 impl Reducer {
     /// Creates a reducer for an array. Neither side of the picture will have more than `max_side`
-    /// pixels.
+    /// pixels. A maximum of 0 is treated as 1.
     ///
     /// `order` is the order in which the elements are pushed. The reducer needs about 8 bytes of
     /// memory per pixel.
     ///
     /// # Errors
     ///
-    /// - Fails with [`ElementsError::Datatype`] if the elements are not real numbers, booleans,
-    ///   dates or time spans, or if they are C's `long double`.
+    /// - Fails with [`ElementsError::Datatype`] unless the elements are real numbers of up to 64
+    ///   bits, booleans, dates or time spans.
     /// - Fails with [`ElementsError::Shape`] if the array does not have two dimensions, or has no
     ///   elements.
     pub fn new(
@@ -107,7 +107,8 @@ impl Reducer {
         let (rows, columns) = match *shape {
             [rows, columns] if rows > 0 && columns > 0 => (rows, columns),
             [_, _] => {
-                let message = format!("an array without elements cannot be drawn: {shape:?}");
+                let message =
+                    format!("an array without elements cannot be drawn; the shape is {shape:?}");
                 return Err(ElementsError::Shape(message));
             }
             _ => {
@@ -243,7 +244,7 @@ mod tests {
         for (shape, message) in [
             (&[][..], "a picture has 2 dimensions, but the array has 0"),
             (&[2, 3, 4], "a picture has 2 dimensions, but the array has 3"),
-            (&[0, 4], "an array without elements cannot be drawn: [0, 4]"),
+            (&[0, 4], "an array without elements cannot be drawn; the shape is [0, 4]"),
         ] {
             let error = Reducer::new(&Datatype::of::<u8>(), shape, Order::C, 8).unwrap_err();
             assert!(error.to_string().contains(message), "{error}");

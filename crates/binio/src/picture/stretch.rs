@@ -13,8 +13,8 @@ pub enum Range {
     Values(f64, f64),
 }
 
-/// The relation between value and brightness. The functions and their constants are the same as in
-/// the stretches of `astropy.visualization`.
+/// The relation between value and brightness, where both range from 0 to 1. The functions and their
+/// constants are the same as in the stretches of `astropy.visualization`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scale {
@@ -59,8 +59,8 @@ impl Scale {
 }
 
 impl Stretch {
-    /// Returns the values mapped to the lowest and the highest brightness. Returns `None`
-    /// if the range is given as percentiles and no value is finite.
+    /// Returns the values mapped to the lowest and the highest brightness. Returns `None` if the
+    /// range is given as percentiles and no value is finite.
     pub fn limits(&self, values: &[f64]) -> Option<(f64, f64)> {
         match self.range {
             Range::Values(low, high) => Some((low, high)),
@@ -72,9 +72,10 @@ impl Stretch {
         }
     }
 
-    /// Returns the brightness of a value, from 0 to 1, given the [limits](Self::limits). If both
-    /// limits are equal, a value at the limits is treated as the middle of the range. NaN remains
-    /// NaN.
+    /// Returns the brightness of a value, as a number from 0 to 1, for the given
+    /// [limits](Self::limits). Values outside the limits have the lowest or the highest brightness.
+    /// If both limits are equal, a value equal to them is treated as the middle of the range. NaN
+    /// remains NaN.
     pub fn brightness(&self, value: f64, (low, high): (f64, f64)) -> f64 {
         // Halve the numbers, because the difference of two finite numbers may be infinite.
         let (value, low, high) = (value / 2.0, low / 2.0, high / 2.0);

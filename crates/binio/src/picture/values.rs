@@ -18,8 +18,8 @@ impl Values {
     ///
     /// # Errors
     ///
-    /// Fails with [`ElementsError::Datatype`] if the elements are not real numbers, booleans, dates
-    /// or time spans, or if they are C's `long double`.
+    /// Fails with [`ElementsError::Datatype`] unless the elements are real numbers of up to 64
+    /// bits, booleans, dates or time spans.
     pub fn new(datatype: &Datatype) -> Result<Self, ElementsError> {
         let reason = match datatype.as_scalar() {
             None => "an array of records cannot be drawn: select a field",
@@ -32,7 +32,7 @@ impl Values {
                 if zero.get(..size).is_some_and(|zero| scalar.decode(zero).is_some()) {
                     return Ok(Self { scalar, rest: Vec::new() });
                 }
-                "only numbers, booleans, dates and time spans can be drawn"
+                "only numbers of up to 64 bits, booleans, dates and time spans can be drawn"
             }
         };
         Err(invalid(format!("{reason}; the type is {datatype}")))
@@ -98,8 +98,8 @@ mod tests {
     fn unsupported_types_are_rejected_with_the_reason_and_the_type() {
         for (datatype, reason) in [
             ("<c16", "complex numbers cannot be drawn; the type is <c16"),
-            ("|S5", "only numbers, booleans, dates and time spans can be drawn; the type is |S5"),
-            ("<f16", "only numbers, booleans, dates and time spans can be drawn; the type is <f16"),
+            ("|S5", "booleans, dates and time spans can be drawn; the type is |S5"),
+            ("<f16", "booleans, dates and time spans can be drawn; the type is <f16"),
         ] {
             let error = Values::new(&Datatype::parse(datatype).unwrap()).unwrap_err();
             assert!(error.to_string().contains(reason), "{error}");

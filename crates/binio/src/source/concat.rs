@@ -25,7 +25,7 @@ pub struct Concat<S> {
 }
 
 impl<S: ReadAt> Concat<S> {
-    /// Joins sources in order. Bytes beyond offset 2⁶⁴ − 1 are ignored.
+    /// Joins sources in order. Bytes from offset 2⁶⁴ − 1 onwards are ignored.
     pub fn new(sources: impl IntoIterator<Item = S>) -> Self {
         let mut end = 0_u64;
         let with_end = |source: S| {

@@ -24,7 +24,7 @@ pub struct FailingSource<S> {
 }
 
 impl<S> FailingSource<S> {
-    /// Wraps a source, so that only its first `available` bytes can be read.
+    /// Wraps a source so that only its first `available` bytes can be read.
     pub fn new(source: S, available: u64) -> Self {
         Self { source, available }
     }

@@ -47,10 +47,11 @@ impl FileSource {
     ///
     /// # Errors
     ///
-    /// Fails with [`Io`](crate::ErrorKind::Io) if the file cannot be opened or is a directory, with
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for pipes and devices, and with
-    /// [`Limit`](crate::ErrorKind::Limit) if a file that reports a size of 0 has more than 1 GiB of
-    /// content. The error message contains the path.
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the file is a directory or cannot be opened, and
+    /// with [`Unsupported`](crate::ErrorKind::Unsupported) for pipes and devices. If the file
+    /// reports a size of 0, fails with [`Io`](crate::ErrorKind::Io) if its content cannot be read,
+    /// and with [`Limit`](crate::ErrorKind::Limit) if it has more than 1 GiB of content. The error
+    /// message contains the path.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let open = || Self::new(open_regular(path)?)?.with_content();

@@ -43,7 +43,7 @@ impl<S> ReadLog<S> {
         lock(&self.ranges).clone()
     }
 
-    /// Returns one list of announced ranges for each call of [`prefetch`](ReadAt::prefetch), in
+    /// Returns one list of announced ranges for each call to [`prefetch`](ReadAt::prefetch), in
     /// order.
     pub fn prefetches(&self) -> Vec<Vec<Range<u64>>> {
         lock(&self.prefetches).clone()

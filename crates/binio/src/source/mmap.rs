@@ -14,9 +14,9 @@ use crate::{Context, ReadAt, Result};
 ///
 /// The map is not a copy of the file, so changes by other programs affect it:
 ///
-/// - **Truncation**: on Unix, accessing a page that no longer exists raises `SIGBUS`, which ends
-///   the process, and readers cannot catch it. Windows usually prevents mapped files from being
-///   truncated, and raises an exception otherwise.
+/// - **Truncation**: on Unix, accessing a page that no longer exists raises `SIGBUS`. This signal
+///   ends the process, and readers cannot catch it. Windows usually prevents mapped files from
+///   being truncated, and raises an exception otherwise.
 /// - **Overwriting**: bytes may change after they have been checked and before they are used.
 ///   Parsers built on this crate are memory-safe for any bytes, but their results may match neither
 ///   the old file nor the new one.
@@ -47,7 +47,8 @@ impl Mmap {
     fn map(path: &Path) -> Result<Self> {
         let file = open_regular(path)?;
         if file.metadata()?.len() == 0 {
-            // Most systems reject empty maps. The file may have content even though its size is 0.
+            // Read the file instead, because most systems reject empty maps, and because the file
+            // may have content even though its size is 0.
             return Ok(Self { data: content_of(&file, MAX_UNSIZED)? });
         }
         // SAFETY: the call requires that nobody changes the file while it is mapped. No supported

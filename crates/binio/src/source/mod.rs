@@ -1,14 +1,15 @@
 //! Byte sources: the trait [`ReadAt`] and its implementations.
 //!
 //! A *source* is a fixed sequence of bytes that is read by position. It has no cursor, so many
-//! threads can read the same source. The implementations differ in cost:
+//! threads can read the same source. The implementations differ in how they return bytes, and in
+//! how a read inside the source can fail:
 //!
-//! | source | `bytes_at` | errors after opening |
+//! | source | `bytes_at` | possible failures |
 //! |---|---|---|
 //! | [`Bytes`] | shares the memory | none |
 //! | `[u8]`, `Vec<u8>` | copies | none |
 //! | [`Mmap`] | shares the map | a signal (see [`Mmap`]) |
-//! | [`FileSource`] | reads with `pread` | I/O errors |
+//! | [`FileSource`] | reads with `pread` | I/O errors, truncation |
 //! | [`Stream`] | seeks and reads under a lock | errors from the reader |
 //! | [`Span`] | like the underlying source | like the underlying source |
 //! | [`Concat`] | copies | like the underlying sources |

@@ -16,8 +16,8 @@ pub(super) const FILE_PIECE: usize = 1 << 20;
 
 /// A sequence of bytes that can be read by position.
 ///
-/// The length is fixed when the source is created. Every read is exact: it either returns all
-/// requested bytes or fails. A read past the end fails with
+/// The length is fixed when the source is created, unless the source can also be written. Every
+/// read is exact: it either returns all requested bytes or fails. A read past the end fails with
 /// [`Truncated`](crate::ErrorKind::Truncated), and the error contains the offset. Implementations
 /// must provide [`len`](Self::len) and [`read_exact_at`](Self::read_exact_at).
 ///
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_bytes_are_shared_instead_of_copied() {
+    fn miri_a_part_of_bytes_shares_their_memory() {
         let source = Bytes::from(vec![1, 2, 3, 4]);
         let part = source.bytes_at(1, 2).unwrap();
         assert_eq!(part.as_ptr(), source[1..].as_ptr());

@@ -105,7 +105,8 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
                 self.position = found + 1;
                 return Ok(Some(found));
             }
-            // A match may begin in the last bytes of the searched piece and extend past it.
+            // Search the last bytes of the piece again, because a match may begin there and extend
+            // past the piece.
             self.position += (ahead.len() + 1).saturating_sub(needle) as u64;
             if self.left() >= needle as u64 && self.ahead().len() < needle {
                 self.load(self.position, self.end)?;
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_that_is_skipped_is_not_read() {
+    fn a_skipped_payload_is_not_read() {
         let mut data = vec![b'.'; 1000];
         data[..3].copy_from_slice(b"abc");
         data[900..903].copy_from_slice(b"abc");

@@ -10,9 +10,9 @@
 //! the target already exists, the new file first gets a temporary name, `.atomic-01234567-0.tmp`,
 //! and is then renamed. A crash between these two steps leaves the old file and the temporary one.
 //!
-//! Systems other than Linux, and some Linux file systems, have no unnamed files. On these systems,
-//! the new file has its temporary name from the start, and a crash leaves it behind. On Unix, the
-//! next writer to the same target usually removes the temporary file. A program that is ended by a
+//! Systems other than Linux, and some Linux file systems, have no unnamed files. There, the new
+//! file has its temporary name from the start, and a crash leaves it behind. On Unix, the next
+//! writer to the same target usually removes the temporary file. A program that is ended by a
 //! signal can [remove its temporary files itself](super::remove_temporaries).
 //!
 //! An interrupted in-place change of the old file is rolled back before the file is replaced, so
@@ -32,7 +32,7 @@ const BUFFER: usize = 64 << 10;
 /// [`commit`](Self::commit), it leaves nothing behind.
 ///
 /// Writes are buffered. If the name refers to a symbolic link, the file to which the link points is
-/// replaced. Anything other than a regular file, such as a directory or a device, is rejected.
+/// replaced. A target that is not a regular file, such as a directory or a device, is rejected.
 ///
 /// ```
 /// use std::io::Write;
@@ -62,10 +62,11 @@ impl AtomicFile {
     ///
     /// Fails with [`Unsupported`](crate::ErrorKind::Unsupported) if `target` is anything but a
     /// regular file, with [`Invalid`](crate::ErrorKind::Invalid) if it has no file name, and with
-    /// [`Io`](crate::ErrorKind::Io) if the new file cannot be created. Fails with
-    /// [`Locked`](crate::ErrorKind::Locked) if another process is changing the old file in place.
-    /// Fails with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if there is a journal but no
-    /// file. If an interrupted change cannot be rolled back, fails like [`journal::roll_back`].
+    /// [`Io`](crate::ErrorKind::Io) if the new file cannot be created or given the mode of the old
+    /// file. Fails with [`Locked`](crate::ErrorKind::Locked) if another process is changing the old
+    /// file in place. Fails with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if there is a
+    /// journal but no file. If an interrupted change cannot be rolled back, fails like
+    /// [`journal::roll_back`].
     pub fn create(target: impl AsRef<Path>) -> Result<Self> {
         Self::create_as(target.as_ref(), NewFile::create)
     }
@@ -509,7 +510,7 @@ mod tests {
         let target = folder.path().join("target");
         fs::write(&target, b"old").unwrap();
         if chown(&target, Some(1), Some(2)).is_err() {
-            eprintln!("skipped: only the superuser gives files away");
+            eprintln!("skipped: only the superuser can change the owner of a file");
             return;
         }
         fs::set_permissions(&target, fs::Permissions::from_mode(0o4750)).unwrap();

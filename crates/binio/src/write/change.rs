@@ -30,7 +30,7 @@ impl ChangePlan {
         Self { overwrites: Vec::new(), untouched, marker: 0..0, marker_after: Vec::new() }
     }
 
-    /// Adds a range that may be overwritten or truncated.
+    /// Adds a range that may be overwritten, or removed by truncating the file.
     #[must_use]
     pub fn overwrite(mut self, range: Range<u64>) -> Self {
         self.overwrites.push(range);
@@ -187,8 +187,8 @@ impl<'a> Change<'a> {
         journal::undo(self.storage).map(drop)
     }
 
-    /// Adds a record of the bytes that are about to overwrite old bytes of the file, unless they
-    /// are the new content of the marker. Undoing the change later uses these records to
+    /// Adds a record of the new bytes that are about to overwrite old bytes of the file. The new
+    /// content of the marker needs no record. Undoing the change later uses the records to
     /// distinguish the changed file from another file with the same name.
     fn record(&mut self, offset: u64, data: &[u8]) -> Result<()> {
         let left = usize::try_from(self.old_len.saturating_sub(offset)).unwrap_or(usize::MAX);
@@ -214,7 +214,7 @@ impl<'a> Change<'a> {
         }
         if start < range.end.min(self.old_len) {
             return Err(Error::invalid(
-                "this byte is not in any range that the change plan allows to be overwritten",
+                "the change plan does not allow this byte to be overwritten",
             ))
             .map_err(|error: Error| error.at(start));
         }
@@ -287,7 +287,7 @@ mod tests {
         }
         for (offset, len) in [(0, 1), (1, 2), (5, 2), (5, 6), (7, 1)] {
             let error = change.write_all_at(&vec![b'x'; len], offset).unwrap_err();
-            assert!(error.to_string().starts_with("this byte is not in any range"), "{error}");
+            assert!(error.to_string().starts_with("the change plan does not allow"), "{error}");
         }
         change.set_len(8).unwrap();
         assert!(change.set_len(7).is_err());

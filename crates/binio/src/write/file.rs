@@ -24,9 +24,7 @@ impl FileTarget {
         let path = path.as_ref();
         let open = || {
             if !fs::metadata(path)?.is_file() {
-                return Err(Error::unsupported(
-                    "not a regular file, so it cannot be written at arbitrary offsets",
-                ));
+                return Err(Error::unsupported("only regular files can be written by position"));
             }
             Self::new(OpenOptions::new().read(true).write(true).open(path)?)
         };
@@ -86,7 +84,7 @@ impl WriteAt for FileTarget {
 }
 
 /// Writes all of `data` to a file, starting at `offset`. The write does not depend on the file's
-/// cursor, so many threads can write to the same file. On Windows, it moves the cursor.
+/// cursor, so many threads can write to the same file. On Windows, the write moves the cursor.
 ///
 /// # Errors
 ///
@@ -247,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_and_missing_files_are_rejected_and_the_error_contains_the_path() {
+    fn folders_are_rejected_and_the_error_for_a_missing_file_contains_the_path() {
         let folder = tempfile::tempdir().unwrap();
         assert!(FileTarget::open(folder.path()).is_err());
         let error = FileTarget::open(folder.path().join("missing")).unwrap_err();

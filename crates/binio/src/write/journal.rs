@@ -22,8 +22,8 @@
 //! | | 4 | CRC-32 of all bytes above |
 //! | | | records of the bytes that the change has written so far |
 //!
-//! Before saved bytes outside the marker are overwritten or truncated, a record is added and
-//! synced:
+//! Before saved bytes are overwritten, or removed by truncating the file, a record is added and
+//! synced, unless the new bytes are the new content of the marker. A record has these fields:
 //!
 //! | size | field |
 //! |---|---|
@@ -43,11 +43,17 @@
 //! removes the journal. If undoing is interrupted, it can simply be repeated.
 //!
 //! The journal is first compared with the file, because a different file may now have the same
-//! name. The journal belongs to the file only if all of these conditions hold: the inode is the
-//! same, the modification time is not earlier than in the journal, the file is long enough, the
-//! witness is unchanged, and each byte that the change may overwrite has its old value or a value
-//! from a record or the marker, or is zero after a truncation. Otherwise the file is not touched.
-//! Journals of an older version have no records, so they are never applied.
+//! name. The journal belongs to the file only if all of these conditions hold:
+//!
+//! - The inode is the same, and the modification time is not earlier than in the journal. A value
+//!   that is unknown is not compared.
+//! - The file is long enough.
+//! - The witness is unchanged.
+//! - Each byte that the change may overwrite has its old value, or a value from a record or from
+//!   the marker. After a truncation, it may also be zero.
+//!
+//! Otherwise the file is not touched. Journals of an older version have no records, so they are
+//! never applied.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -86,8 +92,8 @@ pub enum Pending {
     Foreign,
 }
 
-/// Returns the state of an in-place change that was interrupted or is still in progress, or `None`
-/// if the file has no journal.
+/// Returns the state of an unfinished in-place change, which was interrupted or is still in
+/// progress. Returns `None` if the file has no journal.
 ///
 /// # Errors
 ///
@@ -178,8 +184,8 @@ fn is_missing(error: &Error) -> bool {
     matches!(error.kind(), crate::ErrorKind::Io(io) if io.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Locks a file, and undoes an interrupted in-place change, so that the file is as it was before
-/// the change. Returns `true` if there was a journal.
+/// Undoes an interrupted in-place change, so that the file is as it was before the change. If there
+/// is a journal, locks the file and returns `true`.
 ///
 /// # Errors
 ///
@@ -417,7 +423,7 @@ impl Journal {
         let marker_len = usize::try_from(marker.end - marker.start)
             .ok()
             .filter(|&len| len as u64 <= MAX_MARKER)
-            .ok_or_else(|| Error::invalid("the marker of the journal is longer than 4096 bytes"))?;
+            .ok_or_else(|| Error::invalid("the marker in the journal is longer than 4096 bytes"))?;
 
         let mut at = FIXED as u64;
         let mut take = |len: usize| {

@@ -10,7 +10,7 @@ use crate::{FileSource, ReadAt, Result};
 /// in progress. Bytes saved in the journal are read from the journal, and all other bytes from the
 /// file.
 ///
-/// The content is correct until the next change of the file begins.
+/// The content is correct until the next change to the file begins.
 #[derive(Debug)]
 pub struct Journaled<F, J> {
     file: F,

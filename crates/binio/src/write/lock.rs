@@ -118,8 +118,8 @@ fn holder(path: &Path) -> Option<u32> {
 /// within a device. Yields the id of the process that holds each lock, and the device of the file.
 #[cfg(target_os = "linux")]
 fn holders(locks: &str, inode: u64) -> impl Iterator<Item = (u32, &str)> {
-    // A line is `1: FLOCK  ADVISORY  WRITE 1234 08:02:5678 0 EOF`. The fifth word is the process
-    // id, and the sixth contains the device and inode of the file.
+    // A line looks like `1: FLOCK  ADVISORY  WRITE 1234 08:02:5678 0 EOF`. The fifth word is the
+    // process id, and the sixth contains the device and inode of the file.
     locks.lines().filter_map(move |line| {
         let mut words = line.split_ascii_whitespace().skip(1);
         let process = (words.next()? == "FLOCK").then(|| words.nth(2))??;

@@ -46,14 +46,14 @@ pub enum Operation {
 /// let mut storage = MemoryStorage::new(b"old file");
 /// change(&mut storage)?;
 /// let operations = storage.operations().len();
-/// // A power cut at any time.
+/// // Simulate a power cut after any number of operations.
 /// for count in 0..=operations {
 ///     for mut left in storage.crashes(count) {
 ///         journal::undo(&mut left)?;
 ///         assert!(matches!(left.file_bytes(), b"old file" | b"new file"));
 ///     }
 /// }
-/// // A disk that fails at any time; only the last operation comes too late to undo the change.
+/// // Let each operation fail once, except the last: its failure is too late to undo the change.
 /// for operation in 0..operations as u64 - 1 {
 ///     let fault = Fault::FailOnceAtOperation(operation);
 ///     let mut storage = MemoryStorage::new(b"old file").fault(fault);
@@ -159,8 +159,8 @@ impl MemoryStorage {
         lock(&self.log).operations.clone()
     }
 
-    /// Returns a selection of the states that are possible after a power cut that follows the first
-    /// `count` operations.
+    /// Returns some of the states that a power cut after the first `count` operations may leave
+    /// behind.
     ///
     /// Synced operations always take effect. In each state, all, none, all but one, or only one of
     /// the unsynced operations take effect. In one more state, all of them take effect, but if the

@@ -1,6 +1,6 @@
 //! Writing and changing files so that a crash leaves either the old or the new content.
 //!
-//! | task | type |
+//! | task | item |
 //! |---|---|
 //! | create or replace a whole file | [`AtomicFile`], or [`NewFile`] without waiting for the disk |
 //! | write a number that is not known until the bytes after it are written | [`PatchWriter`] |

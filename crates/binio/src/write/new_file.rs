@@ -183,7 +183,8 @@ fn with_temporary_name<T>(
     }
 }
 
-/// Removes the temporary files for this target that killed processes left behind.
+/// Removes the temporary files for this target that killed processes left behind. Stops at the
+/// first unused name.
 pub(super) fn remove_stale(target: &Path) {
     for number in 0_u64.. {
         let name = temporary_name(target, number);
@@ -223,9 +224,11 @@ mod stale {
         }
     }
 
-    /// Removes a temporary file that no process uses. Returns `true` if the name is now free.
+    /// Removes a temporary file unless a process may be using it. Returns `true` if the file was
+    /// removed.
     pub(super) fn remove(name: &Path) -> bool {
-        // A writer creates its file before locking it, so a young file may not be locked yet.
+        // A writer creates its file before locking it. A new, empty file may therefore be in use
+        // even if it is not locked.
         let is_old = |file: &fs::Metadata| {
             file.len() > 0
                 || file
@@ -286,8 +289,8 @@ mod unnamed {
 
     use super::super::atomic::directory_of;
 
-    /// Creates an unnamed file in the directory of `target`. Returns `None` if that is not
-    /// possible.
+    /// Creates an unnamed file in the directory of `target`. Returns `None` if the system does not
+    /// support such files.
     pub(super) fn create(target: &Path) -> io::Result<Option<File>> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;

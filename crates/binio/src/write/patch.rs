@@ -1,4 +1,4 @@
-//! Writing headers that contain numbers known only later.
+//! Writing headers that contain numbers not known until later.
 //!
 //! For example, a block header may contain the length of the payload that follows it.
 //! [`PatchWriter::reserve`] reserves space for such a number, and [`PatchWriter::fill`] goes back
@@ -91,7 +91,8 @@ impl<W: Write + Seek> PatchWriter<W> {
         Ok(reserved)
     }
 
-    /// Goes back and writes a number into the space reserved for it by this writer.
+    /// Goes back, writes a number into the space that this writer reserved for it, and returns to
+    /// the previous position.
     ///
     /// # Errors
     ///

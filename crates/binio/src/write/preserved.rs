@@ -50,9 +50,9 @@ mod attributes {
     /// attribute's value.
     const MAX_LEN: usize = 64 << 10;
 
-    /// Copies the user's attributes and the access control list. System attributes, such as
-    /// capabilities, are skipped because they describe the old content. Attributes that cannot be
-    /// copied are ignored.
+    /// Copies the access control list and the attributes in the `user` namespace. System
+    /// attributes, such as capabilities, are skipped because they describe the old content.
+    /// Attributes that cannot be copied are ignored.
     pub(super) fn copy(from: &Path, to: &File) {
         for name in names(from) {
             let bytes = name.to_bytes();

@@ -143,7 +143,7 @@ fn arrays_that_cannot_be_drawn_are_rejected_with_the_reason() {
     let png: &[&str] = &["--png", "-"];
     for (datatype, shape, bytes, option, sentence) in [
         ("<c8", &[1, 1][..], &[0; 8][..], png, "complex numbers cannot be drawn"),
-        ("|S2", &[1, 1], b"ab", png, "only numbers, booleans, dates and time spans can be drawn"),
+        ("|S2", &[1, 1], b"ab", png, "only numbers of up to 64 bits, booleans, dates"),
         ("|u1", &[0, 4], b"", png, "the array has no elements to draw"),
         ("|u1", &[], b"a", &["--preview"], "a single element cannot be drawn"),
         ("|u1", &[2], b"ab", png, "use --preview to draw it"),
