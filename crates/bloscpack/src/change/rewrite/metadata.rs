@@ -67,9 +67,8 @@ impl MetadataEdit {
 /// If the value and its digest do not fit into the section, fails with
 /// [`NotEnoughSpace`](ErrorKind::NotEnoughSpace) before anything is written. A file that may
 /// [grow](MetadataEdit::grow) is rewritten instead, which fails with
-/// [`NotInVersion`](ErrorKind::NotInVersion) for a version 2 file, and with
-/// [`ChecksumMismatch`](ErrorKind::ChecksumMismatch) if the digest of the old metadata is wrong.
-/// Also fails with [`Limit`](ErrorKind::Limit) if the metadata text is longer than 16 MiB, with
+/// [`NotInVersion`](ErrorKind::NotInVersion) for a version 2 file. Also fails with
+/// [`Limit`](ErrorKind::Limit) if the metadata text is longer than 16 MiB, with
 /// [`Locked`](ErrorKind::Locked) if the file is being changed elsewhere, and with
 /// [`ForeignJournal`](ErrorKind::ForeignJournal) if its journal belongs to another file. Also fails
 /// if the file cannot be opened or written.

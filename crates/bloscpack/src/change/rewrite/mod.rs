@@ -181,7 +181,9 @@ pub fn rewrite_file(
 fn rewrite_locked(lock: &FileLock, new: &Path, options: &RewriteOptions) -> Result<()> {
     let path = lock.path();
     lock.roll_back()?;
-    let old = OpenOptions::limited(options.limits).from_source(FileSource::open(path)?)?;
+    let replaces_metadata = !matches!(options.metadata, NewMetadata::Same);
+    let opening = OpenOptions::limited(options.limits).ignore_metadata(replaces_metadata);
+    let old = opening.from_source(FileSource::open(path)?)?;
     let plan = Plan::new(&old, options)?;
     let mut container = plan.begin(AtomicFile::create(new).map_err(Error::of_output)?)?;
     if let Some(range) = plan.same_bytes() {

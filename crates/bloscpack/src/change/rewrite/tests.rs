@@ -92,6 +92,26 @@ fn changing_a_file_that_exceeds_the_limits_fails_and_leaves_it_unchanged() {
 }
 
 #[test]
+fn metadata_with_a_wrong_digest_can_be_replaced_in_place_or_by_a_larger_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.blp");
+    let file = pack_to_vec(&data(2500), &packing().metadata(&json!("old"))).unwrap();
+    let place = open(file.clone()).layout().metadata().unwrap();
+    let digest_end = usize::try_from(place.end).unwrap();
+    for new in [json!("new"), json!(data(2000))] {
+        let mut file = file.clone();
+        file[digest_end - 1] ^= 1;
+        fs::write(&path, file).unwrap();
+        let error = Reader::open(&path).and_then(|file| file.metadata().map(drop)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::ChecksumMismatch { .. }), "{error}");
+        set_metadata(&path, &new, MetadataEdit::new().grow(true)).unwrap();
+        let file = Reader::open(&path).unwrap();
+        assert_eq!(file.metadata().unwrap().unwrap().json().unwrap(), new);
+        assert!(file.read_all().unwrap() == data(2500));
+    }
+}
+
+#[test]
 fn a_version_1_file_is_rewritten_as_version_3_without_its_empty_chunk() {
     // The command line of release 0.1.0 divided nine bytes into these four chunks.
     let mut file = b"blpk\x01\0\0\0\x04\0\0\0\0\0\0\0".to_vec();
