@@ -391,7 +391,7 @@ fn overlong_tag_prefixes_and_too_many_long_tags_are_rejected() {
     folder.write("a.asdf", head + "a:\n" + &tags + "...\n");
     let output = folder.run(&["asdf", "tree", "a.asdf"]);
     assert_eq!(status(&output), 2);
-    assert!(stderr(&output).contains("bytes of distinct tags"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("length of distinct tags"), "{}", stderr(&output));
 }
 
 #[test]

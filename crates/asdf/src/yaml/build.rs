@@ -44,7 +44,7 @@ pub(super) fn parse(
     PARSED.set(PARSED.get() + text.len());
     if text.len() > MAX_TEXT {
         let (limit, requested) = (MAX_TEXT as u64, text.len() as u64);
-        return Err(Error::limit("bytes of the tree", limit, requested));
+        return Err(Error::limit("size of the tree in bytes", limit, requested));
     }
     let checked = match characters::check(text) {
         Ok(checked) => checked,
@@ -88,7 +88,8 @@ pub(super) fn build(
         nodes: 0,
         reported: Vec::new(),
         document: Document {
-            // Reserve memory for one node per eight bytes, because few trees have more nodes than that.
+            // Reserve memory for one node per eight bytes, because few trees have more nodes than
+            // that.
             records: Vec::with_capacity(text.len() / 8),
             written: text.into(),
             changed: String::new(),
@@ -125,13 +126,13 @@ struct Builder<'a, 't> {
     stack: Vec<Open>,
     /// Children of all open collections, in document order.
     pending: Vec<u32>,
-    /// The entries of the mapping being finished, without merge keys and duplicates. The buffer is reused for
-    /// each mapping.
+    /// The entries of the mapping being finished, without merge keys and duplicates. The buffer is
+    /// reused for each mapping.
     own: Vec<u32>,
     /// Maps the name of each anchor to the last node with this anchor.
     anchored: HashMap<&'t str, u32>,
     /// Maps each tag, as it is spelled in the source, to its number. Handles and `%` escapes in the
-    /// spelling are not resolved. The tag `!` has the number 0.
+    /// spelling are not resolved. The non-specific tag, `!` or `!<!>`, has the number 0.
     written_tags: HashMap<&'t str, u32>,
     /// The spelling and the number of a tag that was looked up recently. It is often needed again,
     /// because consecutive nodes tend to have the same tag.
@@ -141,8 +142,8 @@ struct Builder<'a, 't> {
     tags_len: u64,
     /// Number of records and elements so far.
     nodes: u64,
-    /// For each diagnostic about a node, the index of the diagnostic and the id of the node. The length
-    /// and the pointer are added to the diagnostic when the document is complete.
+    /// For each diagnostic about a node, the index of the diagnostic and the id of the node. The
+    /// length and the pointer are added to the diagnostic when the document is complete.
     reported: Vec<(usize, u32)>,
     document: Document,
 }
@@ -201,9 +202,9 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Ensures that an empty document has an empty mapping as its root. If there is no root, adds
-    /// one. If the root is an empty plain scalar, converts it to a mapping, unless its tag is one of
-    /// YAML's own.
+    /// Ensures that an empty document has an empty mapping as its root. Adds the mapping if there
+    /// is no root. Converts the root to a mapping if it is an empty plain scalar, unless its tag is
+    /// one of YAML's own.
     fn finish_root(&mut self) -> Result<()> {
         if self.document.records.is_empty() {
             let end = scan::offset(self.text.len());
@@ -235,8 +236,8 @@ impl Builder<'_, '_> {
         let scalar = self.parser.text(text);
         let rules = self.options.scalars;
         let (kind, by_tag, code) = kind_of(scalar, resolved_as, full_tag.map(|tag| &**tag), rules);
-        // Do not report a `<<` key yet. It is a merge key, unless its value turns out to be
-        // unsuitable when the mapping ends.
+        // Do not report a `<<` key yet. Whether it is a merge key depends on its value, which is
+        // checked when the mapping ends.
         let code = code.filter(|_| !(is_key && scalar == "<<"));
         let irregular = code.map(|code| (code, irregularity(code, scalar)));
         let record = Record { by_tag, tag, ..record(Class::Node(kind), style, node, end) };
@@ -287,7 +288,7 @@ impl Builder<'_, '_> {
         let limit = self.options.limits.max_items.min(1 << 30);
         self.nodes += nodes;
         if self.nodes > limit {
-            return Err(Error::limit("nodes of the tree", limit, self.nodes));
+            return Err(Error::limit("nodes in the tree", limit, self.nodes));
         }
         Ok(())
     }
@@ -314,7 +315,7 @@ impl Builder<'_, '_> {
         if let Some(first) = self.anchored.insert(name, id) {
             let first = self.document.position(first);
             let message = format!(
-                "anchor `{name}` of line {}, column {} is redefined",
+                "anchor `{name}`, defined at line {}, column {}, is redefined",
                 first.line, first.column
             );
             self.report(Code::AnchorRedefined, id, message);
@@ -322,7 +323,7 @@ impl Builder<'_, '_> {
     }
 
     /// Returns the number of the tag at `span` in the source, or 0 if the span is empty or the tag
-    /// is `!`.
+    /// is non-specific (`!`).
     fn tag(&mut self, span: Span) -> Result<u32> {
         if span.is_empty() {
             return Ok(0);
@@ -352,7 +353,8 @@ impl Builder<'_, '_> {
     fn add_tag(&mut self, tag: Box<str>) -> Result<u32> {
         self.tags_len = self.tags_len.saturating_add(tag.len() as u64);
         if self.tags_len > MAX_TAGS {
-            return Err(Error::limit("bytes of distinct tags", MAX_TAGS, self.tags_len));
+            let what = "total length of distinct tags in bytes";
+            return Err(Error::limit(what, MAX_TAGS, self.tags_len));
         }
         self.document.tags.push(tag.clone());
         let number = index(self.document.tags.len());
@@ -396,8 +398,8 @@ impl Builder<'_, '_> {
                     merges.push(value);
                     continue;
                 }
-                let message = "`<<` is treated as an ordinary key, because its value is not a \
-                               mapping or a list of mappings";
+                let message = "`<<` is treated as an ordinary key, because its value is neither a \
+                               mapping nor a list of mappings";
                 self.report(Code::SpecialScalar, key, message.to_owned());
             }
             self.check_key_type(key);
@@ -423,8 +425,8 @@ impl Builder<'_, '_> {
         self.own = own;
     }
 
-    /// Returns the index of an earlier entry with the same key, or `None` if there is none. A new key
-    /// is added to `index_of_keys`, if there is an index and the key is not a collection.
+    /// Returns the index of an earlier entry with the same key, or `None` if the key is new. Adds a
+    /// new key to `index_of_keys`, if there is an index and the key is not a collection.
     fn find_duplicate(
         &self,
         key: u32,
@@ -448,8 +450,8 @@ impl Builder<'_, '_> {
     }
 
     /// Returns `true` if the value of a merge key can be merged. It must be a mapping, or a sequence
-    /// whose items are all mappings. A sequence that contains the mapping being built is still open,
-    /// and is also accepted.
+    /// whose items are all mappings. A sequence that is still open, because it contains the mapping
+    /// being built, is accepted without a look at its items.
     fn can_merge(&self, value: u32) -> bool {
         let kind = |id| self.document.kind(self.document.resolve(id));
         let mut items = self.document.written_children(self.document.resolve(value));
@@ -461,16 +463,19 @@ impl Builder<'_, '_> {
     }
 
     fn check_key_type(&mut self, key: u32) {
-        let message = match self.document.kind(self.document.resolve(key)) {
+        let what = match self.document.kind(self.document.resolve(key)) {
             NodeKind::Int | NodeKind::String | NodeKind::Bool => return,
-            NodeKind::Sequence | NodeKind::Mapping => {
-                "the standard does not allow a collection as a key".to_owned()
-            }
-            kind => format!(
-                "a key has the type {kind:?}, but the standard allows only strings, integers and \
-                 booleans"
-            ),
+            NodeKind::Sequence | NodeKind::Mapping => "a collection",
+            NodeKind::Null => "null",
+            NodeKind::Float => "a float",
+            NodeKind::Date => "a date",
+            NodeKind::DateTime => "a date-time",
+            NodeKind::Binary => "binary data",
         };
+        let message = format!(
+            "the standard does not allow {what} as a key: expected a string, an integer or a \
+             boolean"
+        );
         self.report(Code::KeyType, key, message);
     }
 
@@ -518,8 +523,8 @@ fn index(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Returns the kind of a scalar, whether its tag determines the kind, and the code of any
-/// irregularity.
+/// Returns the kind of a scalar, whether its tag determines the kind, and the diagnostic code if
+/// the scalar is irregular.
 pub(crate) fn kind_of(
     text: &str,
     style: NodeStyle,

@@ -112,8 +112,8 @@ impl Directives {
         }
     }
 
-    /// Resolves a tag from its spelling in the source to the full tag, or to `None` for `!` and `!<!>`. The
-    /// scanner has already checked the syntax of the tag.
+    /// Resolves a tag from its spelling in the source to the full tag, or to `None` for `!` and
+    /// `!<!>`. The scanner has already checked the syntax of the tag.
     pub(super) fn resolve(&self, written: &str) -> Result<Option<String>, String> {
         if let Some(whole) = written.strip_prefix("!<") {
             let whole = whole.strip_suffix('>').and_then(percent_decode).unwrap_or_default();
@@ -159,8 +159,8 @@ fn split_word(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start_matches([' ', '\t']))
 }
 
-/// Checks the version `MAJOR.MINOR` of a `%YAML` directive. Fails unless it is 1.x, and returns a
-/// message if it is not 1.1.
+/// Checks the version `MAJOR.MINOR` of a `%YAML` directive. Fails unless the major version is 1.
+/// Returns a message if the minor version is not 1.
 fn check_version(parameters: &str) -> Result<Option<String>, String> {
     let parameters = parameters.trim_start_matches([' ', '\t']);
     let is_digit = |c: char| c.is_ascii_digit();
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_directive_is_reported_at_its_second_occurrence() {
+    fn a_repeated_directive_is_rejected_at_its_second_occurrence() {
         assert_eq!(
             read("%YAML 1.1\n%YAML 1.1\n---").unwrap_err(),
             "10: a second %YAML directive, but a document may have only one"

@@ -65,14 +65,14 @@ pub struct ParseOptions {
 
 impl ParseOptions {
     binio::setters! {
-        /// Sets the limits on the depth and on the numbers of nodes and merged entries.
+        /// Sets the limits on the depth, the number of nodes and the number of merged entries.
         limits: Limits;
         /// Sets the rules that determine the types of plain scalars without a tag.
         scalars: ScalarRules;
     }
 
-    /// Sets the position of the text in the file: its offset in bytes, and the number of its first line,
-    /// counted from 1.
+    /// Sets the position of the text in the file: its offset in bytes, and the number of its first
+    /// line, counted from 1.
     #[must_use]
     pub fn start(mut self, offset: u64, line: u32) -> Self {
         (self.offset, self.line) = (offset, line);
@@ -105,8 +105,8 @@ impl Default for ParseOptions {
 
 /// A parsed tree.
 ///
-/// The format is YAML 1.1, but ASDF excludes some of its features: see "YAML subset" in the chapter "The tree
-/// in-depth" of the ASDF standard.
+/// The format is YAML 1.1, but ASDF excludes some of its features: see "YAML subset" in the chapter
+/// "The tree in-depth" of the ASDF standard.
 ///
 /// ```
 /// use asdf::yaml::{Document, ParseOptions};
@@ -130,7 +130,7 @@ pub struct Document {
     pub(super) children: Vec<u32>,
     /// The offsets at which the elements of number lists begin in the text.
     pub(super) elements: Vec<u32>,
-    /// Lists of numbers, sorted by their first element.
+    /// Lists of numbers, sorted by the index of their first element.
     pub(super) lists: Vec<NumberList>,
     /// Distinct tags. The tag of a record is an index into this list, counted from 1.
     pub(super) tags: Vec<Box<str>>,
@@ -277,7 +277,8 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Sets the range of the text or of the elements to which the record refers.
+    /// Sets the range to which the record refers: a part of the text for a scalar, or elements for
+    /// a list of numbers.
     pub(super) fn of(self, part: Span) -> Self {
         Self { data: part.start, len: part.end - part.start, ..self }
     }
@@ -301,10 +302,11 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Yaml`] if the text violates YAML 1.1, or if a second document begins
-    /// before `...`. Fails with [`ErrorKind::Limit`] if the text is longer than about 1.7 GB,
-    /// if the tree exceeds one of the [limits](ParseOptions::limits) or has more than 2³⁰ nodes, or
-    /// if its distinct tags exceed 64 MiB.
+    /// Fails with [`ErrorKind::Yaml`] if the text is not UTF-8, violates YAML 1.1 or declares a tag
+    /// prefix of more than 4,096 bytes, or if a second document begins before `...`. Fails with
+    /// [`ErrorKind::Limit`] if the text is longer than about 1.7 GB, if the tree exceeds one of the
+    /// [limits](ParseOptions::limits) or has more than 2³⁰ nodes, or if the total length of its
+    /// distinct tags exceeds 64 MiB.
     ///
     /// A scalar whose text does not fit its tag is not an error here, but [`YamlNode::value`] fails
     /// for it.
@@ -334,8 +336,8 @@ impl Document {
         self.node_at(if is_known { id.0 } else { self.root })
     }
 
-    /// Iterates over all nodes in document order, including keys. Each node is visited once, regardless of
-    /// the number of aliases.
+    /// Iterates over all nodes in document order, including keys. Each node is visited once,
+    /// regardless of the number of aliases.
     ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};

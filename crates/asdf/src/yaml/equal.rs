@@ -7,8 +7,8 @@ use std::ptr;
 use super::node::{Content, YamlNode};
 use super::scalar::NodeKind;
 
-/// Maximum length of a scalar that may be compared repeatedly. Longer scalars are compared only
-/// once, no matter how many aliases refer to them.
+/// Maximum length in bytes of a scalar that may be compared repeatedly. Longer scalars are compared
+/// only once, no matter how many aliases refer to them.
 const SHORT_TEXT: usize = 64;
 
 /// Names of the YAML tags that merely state the kind of a node.
@@ -150,7 +150,7 @@ impl EqualSets {
     /// Returns the representative of the set that contains `node`.
     fn find(&mut self, mut node: Key) -> Key {
         while let Some(&parent) = self.parents.get(&node) {
-            // Shorten the path by half, to make later searches faster.
+            // Halve the path to the representative, to make later searches faster.
             if let Some(&above) = self.parents.get(&parent) {
                 self.parents.insert(node, above);
             }

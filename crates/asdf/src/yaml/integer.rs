@@ -85,7 +85,7 @@ impl Integer<'_> {
         let value = convertible.and_then(|digits| digits.parse::<BigUint>().ok());
         let value = value.ok_or_else(|| {
             let (limit, requested) = (MAX_DECIMAL_DIGITS as u64, digits.len() as u64);
-            Error::limit("digits of an integer to convert", limit, requested)
+            Error::limit("decimal digits of the integer", limit, requested)
         })?;
         Ok(BigInt::from_biguint(if negative { Sign::Minus } else { Sign::Plus }, value))
     }
@@ -107,7 +107,7 @@ impl fmt::Display for Integer<'_> {
     }
 }
 
-/// Parses a decimal number of any length, with optional underscores between the digits.
+/// Parses an unsigned decimal number of any length, ignoring underscores.
 pub(super) fn from_decimal(negative: bool, digits: &str) -> Integer<'_> {
     let digits = if digits.contains('_') {
         Cow::Owned(digits.replace('_', ""))

@@ -4,7 +4,7 @@
 //! base: &base {p: 1, q: 2}
 //! x: {<<: *base, q: 3}               x has p: 1 and q: 3; its own keys take precedence
 //! y: {<<: [*a, *b]}                  the earlier mapping takes precedence
-//! z: {k: 1, k: 2}                    a single entry k: 2, at the position of the first
+//! z: {k: 1, k: 2}                    a single entry k: 2, at the position of the first k
 //! ```
 //!
 //! Merged entries are never stored, because a small file could expand to billions of them.
@@ -130,10 +130,10 @@ impl Document {
         MergeOrder { document: self, seen: HashSet::new(), stack: vec![mapping], steps: 1 }
     }
 
-    /// Checks that merging all mappings of the document once stays within the limits. Merged entries
-    /// are not stored, so each request for them repeats the merge. For example, merging a chain of
-    /// ten thousand mappings, each of which merges the previous one, produces tens of millions of
-    /// entries.
+    /// Fails if applying every merge key in the document once would exceed `limits.max_items`.
+    /// Merged entries are not stored, so each request for them repeats the merge. For example,
+    /// merging a chain of ten thousand mappings, each of which merges the previous one, produces
+    /// tens of millions of entries.
     pub(super) fn check_merges(&self, limits: &Limits) -> Result<()> {
         let limit = limits.max_items;
         let mut spent = 0;
@@ -212,7 +212,7 @@ impl Document {
 struct MergeOrder<'a> {
     document: &'a Document,
     seen: HashSet<u32>,
-    /// The mappings and sequences of mappings that remain to be visited. The last entry is visited
+    /// The mappings and sequences of mappings that remain to be visited. The last one is visited
     /// next.
     stack: Vec<u32>,
     /// Number of nodes pushed onto the stack so far.

@@ -6,7 +6,7 @@
 //! --- !core/asdf-1.1.0               document     a tag, then the root mapping
 //! name: &id001 Abell 370             scalar       with an anchor
 //! also: *id001                       alias        another reference to the same node
-//! data: !core/ndarray-1.1.0          mapping      with a tag, here an array
+//! data: !core/ndarray-1.1.0          mapping      with a tag, here that of an array
 //!   source: 0
 //!   datatype: float64
 //! ...                                end

@@ -166,9 +166,10 @@ impl<'a> YamlNode<'a> {
         self.document.anchor_of(self.id)
     }
 
-    /// Returns the type of the node. If a scalar has a tag such as `!!int`, the tag determines the type, even
-    /// if the text does not fit; in that case, [`value`](Self::value) fails. A scalar with a tag that YAML does
-    /// not define is a string, unless the tag is `!core/constant`.
+    /// Returns the type of the node. If a scalar has a tag such as `!!int`, the tag determines the
+    /// type, even if the text does not fit; in that case, [`value`](Self::value) fails. A scalar
+    /// with a tag that YAML does not define is a string, unless the tag is `!core/constant-1.0.0`,
+    /// which does not affect the type.
     ///
     /// ```
     /// use asdf::yaml::{Document, NodeKind, ParseOptions};
@@ -316,7 +317,7 @@ impl<'a> YamlNode<'a> {
         self.as_f64().or_else(|| number::lenient_float(self.as_str()?))
     }
 
-    /// Returns `true` if the node is null.
+    /// Returns `true` if the [`kind`](Self::kind) of the node is null.
     pub fn is_null(self) -> bool {
         self.kind() == NodeKind::Null
     }

@@ -13,7 +13,7 @@ use super::integer::{self, Integer};
 use super::scalar::ScalarRules;
 use super::scan::number_end;
 
-/// The type of a number, judged by its notation.
+/// The type of a number, as indicated by its notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Int,
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn text_tagged_as_a_float_need_not_look_like_a_float() {
+    fn text_tagged_as_a_float_may_use_more_notations_than_a_plain_float() {
         for (text, want) in
             [("5", 5.0), ("1e3", 1e3), ("-.5", -0.5), ("08", 8.0), ("-INF", { f64::NEG_INFINITY })]
         {

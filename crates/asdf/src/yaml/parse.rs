@@ -190,7 +190,7 @@ impl<'t> Parser<'t> {
         self.scanner.peek()
     }
 
-    /// Consumes the peeked token.
+    /// Consumes `token`, which must be the token that [`Self::peek`] returned.
     fn take(&mut self, token: Token) {
         self.scanner.take();
         if !token.span.is_empty() {

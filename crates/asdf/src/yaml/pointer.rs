@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_lookup_reports_the_last_node_found() {
+    fn a_failed_lookup_reports_a_syntax_error_or_the_last_node_found() {
         let text = "a: [x]\n";
         for (pointer, want) in [
             ("a", "\"a\": expected `/` at the start"),

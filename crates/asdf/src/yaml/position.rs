@@ -14,7 +14,7 @@ pub struct Position {
     pub line: u32,
     /// Column in characters, counted from 1.
     pub column: u32,
-    /// Offset in the file in bytes.
+    /// Offset in the file, in bytes.
     pub offset: u64,
 }
 

@@ -80,7 +80,8 @@ pub enum NodeStyle {
     Flow,
 }
 
-/// Returns the type of an untagged plain scalar, and the code of its irregularity, if any.
+/// Returns the type of an untagged plain scalar, and the diagnostic code if the scalar is
+/// irregular.
 pub(crate) fn resolve(text: &str, rules: ScalarRules) -> (NodeKind, Option<Code>) {
     let core = rules == ScalarRules::Core12;
     if is_null(text) {

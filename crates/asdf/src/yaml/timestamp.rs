@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! 2001-12-14                         date
-//! 2001-12-14t21:59:43.10-05:00       date-time: `T`, `t` or white space before the time; fraction; time zone
+//! 2001-12-14t21:59:43.10-05:00       date-time with a fraction and a time zone
+//! 2001-12-14 21:59:43                spaces and tabs may replace the `T` or `t`
 //! 2001-1-2 3:04:05                   only a date-time may have one-digit months, days and hours
 //! ```
 
@@ -199,8 +200,8 @@ impl Cursor<'_> {
         microsecond
     }
 
-    /// Parses the time zone, if any, which must extend to the end of the text. Returns `None` if
-    /// the rest of the text is anything else.
+    /// Parses the rest of the text as a time zone. Returns [`Zone::Absent`] at the end of the text,
+    /// and `None` if the rest does not have the syntax of a time zone.
     fn zone(&mut self) -> Option<Zone> {
         if self.0.is_empty() {
             return Some(Zone::Absent);

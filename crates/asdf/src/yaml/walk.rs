@@ -72,16 +72,16 @@ pub(crate) struct Walk<'a, K, C, T> {
     order: Order,
     seen: HashSet<K>,
     open: VecDeque<Open<C, T>>,
-    /// For each opened collection except the root, the last step of the path to the collection: the
-    /// index of the previous step plus 1 (0 if there is none), and the token. A depth-first walk
-    /// removes the step when the collection ends.
+    /// For each opened collection except the root, the last step of the path to the collection. A
+    /// step consists of the number of the previous step (counted from 1; 0 for the root) and the
+    /// token. A depth-first walk removes the step when the collection ends.
     steps: Vec<(usize, Token<'a>)>,
     /// The step to the child that was returned last; `None` before the first child.
     last: Option<(usize, Token<'a>)>,
 }
 
 struct Open<C, T> {
-    /// The index in [`Walk::steps`] of the last step of the path to the collection, plus 1; 0 for the root.
+    /// The number of the collection's step in [`Walk::steps`], counted from 1; 0 for the root.
     step: usize,
     children: C,
     data: T,
@@ -104,8 +104,8 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.seen.remove(collection);
     }
 
-    /// Prepares a walk from another root. Collections that were opened before will not be opened
-    /// again.
+    /// Prepares a walk from another root. [`is_new`](Self::is_new) still returns `false` for the
+    /// collections of earlier walks.
     #[cfg(feature = "schema")]
     pub(crate) fn restart(&mut self) {
         self.last = None;
@@ -126,8 +126,8 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.next_open().map(|open| &open.data)
     }
 
-    /// Like [`data`](Self::data), but mutable. In a depth-first walk, returns the data of the parent
-    /// after the end of a collection, or `None` after the end of the root.
+    /// Like [`data`](Self::data), but mutable. When a depth-first walk has just ended a collection,
+    /// returns the data of its parent, or `None` if the collection was the root.
     #[inline]
     pub(crate) fn data_mut(&mut self) -> Option<&mut T> {
         self.next_open_mut().map(|open| &mut open.data)

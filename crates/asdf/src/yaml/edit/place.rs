@@ -108,7 +108,8 @@ impl<'a> WrittenChild<'a> {
     }
 }
 
-/// Returns `true` for a block collection or a block scalar, and `false` for an alias.
+/// Returns `true` for a block collection, a block scalar, or a pair without braces in a flow
+/// sequence. Returns `false` for an alias.
 pub(crate) fn is_block(mention: Mention<'_>) -> bool {
     !mention.is_alias()
         && matches!(

@@ -82,7 +82,7 @@ fn from_lines(text: &str, slot: &WrittenChild<'_>) -> Option<Range<usize>> {
         return Some(start..after_break(text, end_of_text));
     }
     // The collection begins on the same line as an indicator such as `- `, and this is its first
-    // child. Move the next child to its position, unless there are comments between them.
+    // child. Move the next child up to this position, unless there are comments between them.
     let next = WrittenChild::new(text, slot.container, slot.index + 1)?;
     let between = text.get(end_of_text..next.start)?;
     if between.chars().all(|c| c == ' ' || c == '\t' || is_break(c)) {
@@ -92,7 +92,7 @@ fn from_lines(text: &str, slot: &WrittenChild<'_>) -> Option<Range<usize>> {
     Some(slot.start - blanks..end_of_text)
 }
 
-/// Returns the range to remove for a child of a flow collection, usually with one comma.
+/// Returns the range to remove for a child of a flow collection. It usually includes one comma.
 fn from_brackets(text: &str, slot: &WrittenChild<'_>) -> Option<Range<usize>> {
     let end = slot.span.end;
     let comma = skip(text, end);

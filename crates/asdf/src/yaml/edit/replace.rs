@@ -35,8 +35,8 @@ pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
         }
         // The comment belongs to the last node inside the value, so remove it as well.
         (_, Some(after)) if was_block => end = after.end,
-        // Move the comment to the first line of the new value, because a comment after the last
-        // line would refer to something else.
+        // Move the comment to the first line of the new value. After the last line, it would belong
+        // to the last node inside the value, or become part of a block scalar.
         (_, Some(after)) if is_lines => {
             comment = comment.or_else(|| text.get(after.clone()).map(str::to_owned));
             end = after.end;
@@ -59,8 +59,8 @@ fn comment_in(gap: &str) -> Option<&str> {
     is_own.then(|| rest(line, at))
 }
 
-/// Returns `true` if the new text continues on the following lines as block content, because its
-/// first line contains at most an anchor, a tag and a block scalar header.
+/// Returns `true` if the new text is block content. It then has several lines, the first of which
+/// contains at most an anchor, a tag and a block scalar header.
 fn is_block_text(new: &str) -> bool {
     let end = line_end(new, 0);
     let line = new.get(..end).unwrap_or_default();

@@ -23,7 +23,7 @@ pub(crate) enum Place {
     Item(usize),
     /// A new key, and the remaining tokens of the pointer. A new collection is created for each of
     /// these tokens, and the outermost one becomes the value of the key. In an ordered mapping, the
-    /// key becomes a new item.
+    /// new entry becomes a new item.
     NewKey(String, Vec<String>),
     /// The position after the last item of a sequence.
     NewItem,
@@ -87,7 +87,7 @@ impl<'a> Target<'a> {
         Ok(Self { container, place, member_of: None })
     }
 
-    /// Finds the entry of an ordered mapping with this key, or the item with this index. If there
+    /// Finds the entry with this key in an ordered mapping, or the item with this index. If there
     /// is neither, the target is a new key.
     fn member(mapping: YamlNode<'a>, key: &str) -> Self {
         let mut items = mapping.items().enumerate();
@@ -132,7 +132,7 @@ fn is_mapping(node: YamlNode<'_>) -> bool {
 }
 
 /// Returns the indices of the entries with this key, excluding merge keys. Ignores keys that have
-/// the same spelling as the first match but a different type.
+/// the same JSON form as the first match but a different type.
 pub(crate) fn entries_of(mapping: YamlNode<'_>, key: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut kind = None;

@@ -1,8 +1,8 @@
 //! A position in the text, and methods to examine the bytes at this position.
 //!
 //! The text is UTF-8 without NUL bytes, so a NUL byte can represent the end. Six sequences end a
-//! line: LF, CR, CR LF, NEL (U+0085), LS (U+2028) and PS (U+2029). The last three are rare, so the
-//! cursor searches for them once. If there are none, it ignores all bytes above 7F.
+//! line: LF, CR, CR LF, NEL (U+0085), LS (U+2028) and PS (U+2029). The last three are rare, so a
+//! new cursor searches the text for them. If there are none, it ignores all bytes above 7F.
 
 use memchr::memchr2;
 
@@ -54,7 +54,7 @@ pub(super) struct Cursor<'t> {
     pub(super) bytes: &'t [u8],
     pub(super) at: usize,
     /// Offset of column 0 of the current line. Columns count bytes, because only ASCII characters
-    /// matter for the layout.
+    /// can precede the start of a block collection on its line.
     pub(super) line_start: usize,
     /// [`WIDE`] if the text contains NEL, LS or PS; otherwise 0.
     wide: u8,
@@ -91,7 +91,8 @@ impl<'t> Cursor<'t> {
     }
 
     /// Returns the offset of the first byte at or after `at` that belongs to one of the classes, or
-    /// the end of the text. The class [`BREAK`] includes all kinds of line breaks.
+    /// the length of the text if there is no such byte. The class [`BREAK`] includes all kinds of
+    /// line breaks.
     pub(super) fn find(&self, at: usize, classes: u8) -> usize {
         let classes = if classes & BREAK != 0 { classes | self.wide } else { classes };
         let mut at = at;
@@ -144,7 +145,7 @@ impl<'t> Cursor<'t> {
         if len == 3 { self.text.get(at..at + len).unwrap_or_default() } else { "\n" }
     }
 
-    /// Returns `true` if there is a space, a tab, a line break or the end of the text at an offset.
+    /// Returns `true` if an offset is at a space, a tab, a line break or the end of the text.
     pub(super) fn is_space(&self, at: usize) -> bool {
         match self.byte_at(at) {
             0 | b' ' | b'\t' | b'\n' | b'\r' => true,

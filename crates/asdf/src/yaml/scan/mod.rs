@@ -1,4 +1,4 @@
-//! Splitting the text into tokens, like libyaml.
+//! Splitting the text into tokens, as libyaml does.
 //!
 //! ```text
 //! - a: [1, x]      block sequence, entry, block mapping, key, scalar, value, ..
@@ -134,7 +134,8 @@ pub(super) struct Scanner<'t> {
     /// The text that replaces the most recently skipped line breaks.
     breaks: String,
     queue: Queue,
-    /// The token at the front of the queue, once it is certain that no key token will be inserted before it.
+    /// The token at the front of the queue, once it is certain that no key token will be inserted
+    /// before it.
     next: Option<Token>,
     /// Number of tokens that [`Self::take`] has removed from the queue.
     taken: usize,
@@ -396,7 +397,7 @@ impl<'t> Scanner<'t> {
             }
         }
         self.forget_key()?;
-        // No key continues past this token, at any level.
+        // At no level of brackets can a key extend past this token.
         self.first_key = self.keys.len();
         self.is_key_allowed = false;
         self.indicator(kind, len);
@@ -501,7 +502,10 @@ impl<'t> Scanner<'t> {
             b'?' | b':' | b',' | b']' | b'}' | b'%' | b'@' | b'`'
         );
         if end == start + 1 || !(ends_name || self.cursor.is_space(end)) {
-            return fault(end, "expected an anchor name of letters, digits, `-` or `_`");
+            return fault(
+                end,
+                "expected an anchor name that consists of letters, digits, `-` or `_`",
+            );
         }
         self.cursor.at = end;
         self.push(kind, start, end);

@@ -5,9 +5,9 @@
 //!  .nan]                  decimal integers and floats, with spaces and line breaks around them
 //! ```
 //!
-//! Only numbers that all rules read in the same way are joined: decimal floats with a digit before
-//! the decimal point and a sign before the exponent, `.inf` and `.nan`, and decimal integers with
-//! fewer than 18 characters and no leading zeros. A list that contains anything else, such as a
+//! Only numbers that all rules read in the same way are joined: `.inf`, `.nan`, decimal integers
+//! with fewer than 18 characters and no leading zeros, and decimal floats with a digit before the
+//! decimal point and a sign in the exponent, if any. A list that contains anything else, such as a
 //! comment or a number in base 60, is scanned item by item, which results in the same nodes.
 
 use super::{Scanner, Span, Token, TokenKind, offset};

@@ -2,8 +2,7 @@
 
 use super::Token;
 
-/// While other tokens are queued, at least this number of consumed tokens is removed from memory at
-/// a time.
+/// Minimum number of consumed tokens to remove from memory at a time, unless the queue is empty.
 const KEPT: usize = 32;
 
 /// A short queue of tokens into which tokens can be inserted at any index.
