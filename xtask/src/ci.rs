@@ -9,8 +9,7 @@ use crate::{Outcome, fuzz, msrv, python, sanitize, targets, tools, web, wheel};
 /// Number of seconds for which `ci` runs each fuzz target.
 const CI_FUZZ_SECONDS: u32 = 5;
 
-/// `test`: runs all tests, which are unit, property, behaviour, golden file and documentation
-/// tests.
+/// `test`: runs all tests: unit, property, behaviour, golden file and documentation tests.
 pub(crate) fn test(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     run(&mut cargo(&["test", "--workspace", "--all-features"]))
@@ -64,8 +63,8 @@ pub(crate) fn ci(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Tests each library without its default features, as it is built for a user who depends on that
-/// library only. Also tests some libraries with a single feature.
+/// Tests each library without its default features, and some libraries with a single feature. Each
+/// run tests only one library, so that no other package enables further features.
 fn features() -> Outcome {
     for (package, features) in [
         ("scibin-binio", ""),
@@ -96,8 +95,8 @@ fn documentation() -> Outcome {
         .env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// `examples`: runs the examples of all crates. The only benchmark program among them is
-/// `dudley_tasks`. Most of the examples read golden files.
+/// `examples`: runs the examples of all crates, but of the benchmark programs only `dudley_tasks`.
+/// Most of the examples read golden files.
 pub(crate) fn examples(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let file = "crates/testdata/asdf/science.asdf";
@@ -126,8 +125,8 @@ pub(crate) fn examples(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// `package`: packs each library in the form in which it would be published. Does not build the
-/// packages, because the other gates have built the libraries.
+/// `package`: packages each library as for publication. Does not build the packages, because the
+/// other gates have built the libraries.
 pub(crate) fn package(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let mut command = cargo(&["package", "--no-verify", "--allow-dirty", "--quiet"]);

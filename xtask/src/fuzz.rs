@@ -30,7 +30,7 @@ pub(crate) fn fuzz(arguments: &[String]) -> Outcome {
     run_targets(&wanted, seconds, corpus.map(PathBuf::from))
 }
 
-/// Runs every target for the given number of seconds. Skips this step if no nightly toolchain is
+/// Runs every target for the given number of seconds. Skips the targets if no nightly toolchain is
 /// installed.
 pub(crate) fn all(seconds: u32) -> Outcome {
     run_targets(&[], seconds, None)
@@ -135,10 +135,11 @@ pub(crate) fn host() -> Option<String> {
     version.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
 }
 
-/// Copies golden files, and files of the shared corpus if it exists, into the target's own corpus.
-/// These are the files of the target's format, or of ASDF for a target of `binio`. Targets that
-/// parse YAML also get the YAML files of the shared corpus. A list of recorded cases becomes one
-/// seed per case. Omits all other files larger than 64 KiB. Returns the number of seeds.
+/// Copies seeds into the target's own corpus, and returns their number. The seeds are the golden
+/// files of the target's format and, if the shared corpus exists, its files of that format. Targets
+/// of `binio` get the files of ASDF. The targets `asdf_yaml*`, `asdf_edit` and `asdf_write` also get
+/// the YAML files of the shared corpus. A list of recorded cases becomes one seed per case. Other
+/// files larger than 64 KiB are omitted.
 fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
     let seeds = root().join("fuzz/corpus").join(target);
     create(&seeds)?;

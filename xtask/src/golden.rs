@@ -3,7 +3,8 @@
 use crate::Outcome;
 use crate::process::{no_more, root, run_tests, take_option};
 
-/// The test binaries that compare results with recorded ones, and the filters for their tests.
+/// The test binaries that compare results with recorded ones, each with a filter for the names of
+/// its tests.
 const GOLDEN_TESTS: &[(&str, &str)] = &[
     ("golden", ""),
     ("tree", "corpus_scalar_cases"),

@@ -146,8 +146,8 @@ impl Graph {
         components
     }
 
-    /// Formats a row for each module. The row lists the modules that it refers to, and the number
-    /// of references to each.
+    /// Formats a row for each module. The row lists the modules to which the module refers, and the
+    /// number of references to each.
     fn text(&self) -> String {
         let mut text = String::new();
         for component in self.components() {
@@ -233,7 +233,8 @@ fn depth(path: &str) -> usize {
 pub(crate) struct Source<'t> {
     text: &'t str,
     /// The text, with comments, string and character literals, and tests replaced by spaces. The
-    /// remaining non-ASCII bytes are replaced by `_`, so that byte offsets are the same as in `text`.
+    /// remaining non-ASCII bytes are replaced by `_`. Byte offsets and lines are the same as in
+    /// `text`.
     pub(crate) code: String,
     /// Names of the test modules that have their own files.
     tests: Vec<String>,
@@ -299,7 +300,7 @@ impl<'t> Source<'t> {
     }
 
     /// Finds the paths that start at the crate root. For each of them, returns the first name after
-    /// the root and the line number of the path. `depth` is the nesting depth of the module's file.
+    /// the root and the line number of the path. `depth` is the nesting depth of the file's module.
     fn references(&self, depth: usize) -> Vec<(String, usize)> {
         let nested = inline_modules(&self.code);
         let mut found = Vec::new();
@@ -380,8 +381,8 @@ pub(crate) fn paths(tree: &str) -> Vec<Vec<String>> {
     }
 }
 
-/// Replaces comments, string literals and character literals with spaces, and every non-ASCII byte
-/// with `_`.
+/// Replaces comments, string literals and character literals with spaces, and the remaining
+/// non-ASCII bytes with `_`. Keeps line feeds.
 fn without_comments(text: &str) -> Vec<u8> {
     let mut code: Vec<u8> = text.bytes().map(|b| if b.is_ascii() { b } else { b'_' }).collect();
     let mut at = 0;
@@ -464,8 +465,8 @@ fn raw_string(text: &[u8]) -> Option<usize> {
     Some(body + find(&text[body..], &end) + end.len())
 }
 
-/// Returns the length of the text up to and including the bracket that closes the first open
-/// bracket, or the length of the whole text if this bracket is never closed.
+/// Returns the length of the text up to and including the bracket that closes the first opening
+/// bracket, or the length of the whole text if that bracket is never closed.
 fn bracketed(text: &[u8], open: u8, close: u8) -> usize {
     let mut depth = 0_usize;
     for (at, &byte) in text.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Workspace automation, run as `cargo xtask TASK`. Each task calls programs directly, without shell
-//! scripts, so no shell is needed.
+//! Workspace automation, run as `cargo xtask TASK`. The tasks call programs directly, so no shell is
+//! needed.
 
 mod bench;
 mod ci;
@@ -46,7 +46,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "golden",
         arguments: "[--corpus DIR]",
-        about: "compare our results with the recorded ones in crates/testdata, and in a corpus",
+        about: "compare our results with those recorded in crates/testdata and in the corpus",
         run: golden::golden,
     },
     Task {
@@ -124,13 +124,13 @@ const TASKS: &[Task] = &[
     Task {
         name: "deny",
         arguments: "",
-        about: "check licences, sources and versions of the dependencies (needs python3)",
+        about: "check the dependencies: licences, sources, duplicate versions and vulnerabilities (needs python3)",
         run: tools::deny,
     },
     Task {
         name: "web",
         arguments: "[--serve | --test]",
-        about: "build the web page in target/web, and serve it locally or test it in Chromium",
+        about: "build the web page in target/web, and optionally serve it locally or test it in Chromium",
         run: web::web,
     },
     Task {

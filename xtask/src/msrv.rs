@@ -20,9 +20,9 @@ const WITH_ZFP: [&str; 2] = ["scibin-dudley", "scibin"];
 const DUDLEY: &str = "scibin-dudley/gzip,scibin-dudley/hdf5,scibin-dudley/jpeg,scibin-dudley/mmap,\
     scibin-dudley/png,scibin-dudley/rayon,scibin-dudley/serde,scibin-dudley/write";
 
-/// `msrv`: checks every crate in the workspace with the minimum toolchain. Checking takes half as
-/// long as building, and the C code in dependencies is not compiled. Skips the check if that
-/// toolchain is not installed.
+/// `msrv`: checks every crate in the workspace with the minimum toolchain. Uses `cargo check`, which
+/// takes half as long as building and does not need the C code in dependencies. Skips the check if
+/// that toolchain is not installed.
 pub(crate) fn msrv(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let Some(mut cargo) = toolchain() else {

@@ -95,8 +95,8 @@ fn line(command: &Command) -> String {
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
-/// Splits the option `name` and its value off the arguments. Returns the value (`None` if the option
-/// is absent) and the remaining arguments. Fails if the option has no value.
+/// Removes the option `name` and its value from the arguments. Returns the value (`None` if the
+/// option is absent) and the remaining arguments. Fails if the option has no value.
 pub(crate) fn take_option(
     arguments: &[String],
     name: &str,
@@ -113,7 +113,8 @@ pub(crate) fn take_option(
     }
 }
 
-/// Returns whether the flag `name` is present, and the remaining arguments.
+/// Removes the flag `name` from the arguments. Returns `true` if the flag was present, and the
+/// remaining arguments.
 pub(crate) fn take_flag(arguments: &[String], name: &str) -> (bool, Vec<String>) {
     let rest: Vec<String> =
         arguments.iter().filter(|argument| *argument != name).cloned().collect();

@@ -7,8 +7,8 @@ use std::process::Command;
 use crate::Outcome;
 use crate::process::{build_programs, cargo, no_more, output, program, root, run, run_tests, skip};
 
-/// The packages to install, in the versions with which the golden files and the published figures
-/// were generated.
+/// The packages to install, in the versions with which the golden files and the published benchmark
+/// results were generated.
 ///
 /// Their dependencies are listed too, because a new release of a dependency can change the
 /// behaviour of a reference tool. For example, if a merged mapping has two equal keys, `PyYAML`
@@ -71,11 +71,12 @@ const MISSIONS: &[&str] = &[
 /// A file for `site-packages` that makes bloscpack importable.
 const SHIM: &str = include_str!("../../crates/testdata/bloscpack/mutable_mapping.pth");
 
-/// A format crate. `crates/testdata/NAME/generate.py`, if it exists, generates its golden files.
+/// A format. The script `crates/testdata/NAME/generate.py`, if it exists, generates its golden
+/// files.
 struct Format {
     name: &'static str,
-    /// The steps, in order, that check that our programs and the reference can read each other's
-    /// files.
+    /// The steps to check, in this order, that our programs and the reference tools can read each
+    /// other's files.
     interop: &'static [Step],
 }
 

@@ -9,7 +9,7 @@ use crate::fuzz::{NO_NIGHTLY, has_nightly, host};
 use crate::process::{no_more, output, program, root, run, skip};
 
 /// Flags for the C compiler. The use-after-scope check is disabled, because with gcc it falsely
-/// reports the use of a constant in zstd.
+/// reports an access to a constant in zstd.
 const CFLAGS: &str =
     "-g -fno-omit-frame-pointer -fsanitize=address -fno-sanitize-address-use-after-scope";
 

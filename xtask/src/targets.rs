@@ -32,7 +32,7 @@ const ALL: &[&str] = &[
 ];
 
 const TARGETS: &[Target] = &[
-    // WebAssembly has no files, threads or C compiler, so the default features are disabled.
+    // This target has no files, threads or C compiler, so the default features are disabled.
     Target { triple: WASM, packages: LIBRARIES, options: &["--no-default-features"] },
     Target { triple: "x86_64-pc-windows-gnu", packages: ALL, options: &[] },
     Target { triple: "aarch64-apple-darwin", packages: ALL, options: &[] },
@@ -48,9 +48,9 @@ pub(crate) fn targets(arguments: &[String]) -> Outcome {
     no_more(rest)?;
     let chosen = |target: &&Target| wanted.is_none_or(|triple| target.triple == triple);
     let mut chosen = TARGETS.iter().filter(chosen).peekable();
-    if chosen.peek().is_none() {
+    if let (Some(triple), None) = (wanted, chosen.peek()) {
         let known = TARGETS.iter().map(|target| target.triple).collect::<Vec<_>>().join(", ");
-        return Err(format!("expected one of the targets {known}"));
+        return Err(format!("unknown target `{triple}`: expected one of {known}"));
     }
     chosen.try_for_each(check)
 }
@@ -88,8 +88,8 @@ pub(crate) fn install(triple: &str) -> Outcome {
     Err(format!("target {triple} is not installed (rustup target add {triple})"))
 }
 
-/// Replaces the C compiler for a target with a program that does nothing, by setting the variables
-/// that the crate `cc` reads.
+/// Replaces the C compiler and archiver for a target with a program that does nothing, by setting
+/// the variables that the crate `cc` reads.
 pub(crate) fn without_c(command: &mut Command, triple: &str) {
     let suffix = triple.replace('-', "_");
     for tool in ["CC", "AR", "RANLIB"] {

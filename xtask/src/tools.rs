@@ -21,16 +21,16 @@ pub(crate) fn each_feature(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let Some(path) = search_path("hack")? else { return skip("python3 is not installed") };
     let host = host().ok_or("`rustc -vV` did not print the host")?;
-    // Set the target explicitly, so that cargo uses a separate folder. Otherwise other builds would
-    // find the empty object files that the fake C compiler leaves.
+    // Set the target explicitly, so that cargo uses a separate folder. Otherwise, other builds could
+    // reuse the output of build scripts whose C code was not compiled.
     let mut command = cargo(&["hack", "check", "--each-feature", "--exclude-all-features"]);
     without_c(&mut command, &host);
     let packages = LIBRARIES.iter().flat_map(|package| ["--package", package]);
     run(command.args(packages).args(["--target", &host]).env("PATH", path))
 }
 
-/// `deny`: checks licences, sources and duplicate versions of the dependencies, and known vulnerabilities if
-/// their database can be fetched.
+/// `deny`: checks the licences, sources and duplicate versions of the dependencies, and their known
+/// vulnerabilities if the database of vulnerabilities can be fetched.
 pub(crate) fn deny(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let Some(path) = search_path("deny")? else { return skip("python3 is not installed") };

@@ -22,8 +22,8 @@ const TAG: &str = "cp311-abi3";
 /// Maximum size of the wheel in bytes.
 const MAX_SIZE: u64 = 4 << 20;
 
-/// A Python program that must run with the installed wheel on every installed version of Python. The
-/// oldest version runs all tests instead.
+/// A Python program that must run with the wheel on every installed version of Python except the
+/// oldest, which runs all tests instead.
 const SMOKE_TEST: &str = "import numpy, scibin.asdf
 data = scibin.asdf.dumps({'a': numpy.arange(3)}, compression='lz4')
 assert scibin.asdf.loads(data)['a'][1] == 1";

@@ -56,7 +56,8 @@ pub(crate) fn bench(arguments: &[String]) -> Outcome {
         Some((name, rest)) => {
             let Some(index) = BENCHES.iter().position(|bench| bench.name == name) else {
                 let names: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
-                return Err(format!("expected one of these formats: {}", names.join(" or ")));
+                let names = names.join(", ");
+                return Err(format!("unknown format `{name}`: expected one of {names}"));
             };
             (&BENCHES[index..=index], rest)
         }

@@ -87,7 +87,7 @@ fn document(ratios: &[Ratio], machine: &str) -> String {
          The peer and our program take turns in the same run.\n\
          `cargo xtask bench --check` requires each ratio to reach its floor, with a tolerance of a tenth.\n\
          The last column is the peak memory of our program in MiB.\n\
-         The script `crates/FORMAT/benches/side_by_side.py` describes the work of each row, and also prints times.\n\n\
+         The script `crates/FORMAT/benches/side_by_side.py` describes the work that each row measures, and also prints times.\n\n\
          | format | work | peer | ratio | floor | MiB |\n|---|---|---|---|---|---|\n"
     );
     let optional = |value: Option<f64>, digits| {

@@ -25,7 +25,7 @@ const MAX_SIZE: u64 = 1_500_000;
 /// The address at which `--serve` serves the page.
 const ADDRESS: &str = "127.0.0.1:8017";
 
-/// `web [--serve | --test]`: builds the page in `target/web`, and serves or tests it.
+/// `web [--serve | --test]`: builds the page in `target/web`, and serves or tests it if requested.
 pub(crate) fn web(arguments: &[String]) -> Outcome {
     let (is_served, rest) = take_flag(arguments, "--serve");
     let (is_tested, rest) = take_flag(&rest, "--test");
@@ -47,7 +47,7 @@ pub(crate) fn web(arguments: &[String]) -> Outcome {
 /// continuous integration, fails.
 pub(crate) fn test() -> Outcome {
     if output(program("npm").arg("--version")).is_none() {
-        return skip("npm is not installed, but the web page needs it");
+        return skip("npm is not installed, but it is needed to build the web page");
     }
     let Some(browser) = browser() else {
         return skip(
@@ -86,8 +86,8 @@ fn unit_tests() -> Outcome {
     run(&mut cargo(&["test", "--quiet", "--manifest-path", manifest]))
 }
 
-/// Returns the path of Chromium, or `None` if it is not installed. In continuous integration, it is
-/// installed if possible.
+/// Returns the path of Chromium, or `None` if it is not installed. In continuous integration, tries
+/// to install it first.
 fn browser() -> Option<PathBuf> {
     let find = || {
         let named = std::env::var_os("SCIBIN_CHROMIUM").map(PathBuf::from);
@@ -138,9 +138,9 @@ fn build() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// Returns compiler flags that make the module smaller. They select the compact implementation of SHA-2, and shorten
-/// the paths in panic messages. The full paths would take up several kilobytes of the module, and reveal the names of
-/// folders on this machine.
+/// Returns compiler flags that make the module smaller. They select the compact implementation of
+/// SHA-2, and shorten the paths in panic messages. The full paths would take up several kilobytes of
+/// the module, and reveal the names of folders on this machine.
 fn flags() -> String {
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let home = folder("CARGO_HOME").or_else(|| Some(folder("HOME")?.join(".cargo")));

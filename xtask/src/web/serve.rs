@@ -23,7 +23,7 @@ const MAX_REQUEST: u64 = 16 << 10;
 pub(super) fn serve(listener: &TcpListener, folder: &Path) {
     std::thread::scope(|scope| {
         for stream in listener.incoming().flatten() {
-            // Ignore errors in answering a request, because the browser reports them.
+            // Ignore errors when answering a request, because the browser reports them.
             scope.spawn(move || answer(&stream, folder));
         }
     });
@@ -42,7 +42,7 @@ fn answer(mut stream: &TcpStream, folder: &Path) -> io::Result<()> {
         }
     };
     let name = if name.is_empty() { "index.html" } else { name };
-    // All files of the page are in a single folder.
+    // All files of the page are in a single folder, so reject names that lead out of it.
     let is_plain = !name.contains(['/', '\\', ':']) && !name.starts_with('.');
     let Some(body) = is_plain.then(|| fs::read(folder.join(name)).ok()).flatten() else {
         return stream.write_all(
