@@ -1,5 +1,6 @@
-//! Opens arbitrary bytes, decodes and verifies every block, and reads the first arrays and parts of
-//! them. Nothing may exceed the limits.
+//! Opens arbitrary bytes, decodes and verifies every block, and reads the arrays among the first
+//! nodes, both entirely and in part. A decoded block must have the stated length, and decoding a
+//! range of the block must return the same bytes.
 
 #![no_main]
 

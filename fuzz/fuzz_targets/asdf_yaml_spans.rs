@@ -1,4 +1,4 @@
-//! The spans of YAML nodes must be nested and in the order of the text, and cover exactly what they
+//! The spans of YAML nodes must be nested and in document order, and cover exactly what they
 //! describe. If a node does not depend on other text, parsing the text of its span must return an
 //! equal node.
 

@@ -1,9 +1,10 @@
 //! Opening arbitrary bytes as a compiled layout must either succeed or return an error. Searching a
-//! compiled layout must not panic even if it is damaged, and searching an intact one must return
-//! the same results as searching the layout text, or report that it does not contain the path.
+//! damaged compiled layout must not panic. Searching an intact one must return the address that the
+//! resolver computes from the layout text, or report that the compiled layout does not describe the
+//! item.
 //!
-//! The layout ends at the first zero byte. The rest is the stream, and is also used as a list of
-//! changes to the compiled layout, each of which consists of a two-byte position and a one-byte
+//! The layout ends at the first zero byte. The rest is the stream, and also serves as a list of
+//! changes that damage the compiled layout. Each change consists of a two-byte offset and a one-byte
 //! value.
 #![no_main]
 

@@ -1,9 +1,9 @@
 //! Every layout must be resolved or rejected, both with given values and with a stream. All ways of
 //! finding an address must agree.
 //!
-//! The layout ends at the first zero byte. The rest is the stream. The bytes of the stream
-//! also become values: one byte for each parameter, set by name, and then one for each of up to
-//! four items, set by a path in the item.
+//! The layout ends at the first zero byte. The rest is the stream. Its bytes also serve as the given
+//! values: one byte for each parameter, set by name, and then one byte for each of the first four
+//! items, set by a path inside the item.
 #![no_main]
 
 use std::ops::ControlFlow;
@@ -17,7 +17,7 @@ use libfuzzer_sys::fuzz_target;
 /// Maximum number of struct fields that the resolver may visit.
 const STEPS: u32 = 20_000;
 
-/// Maximum number of rows and maximum number of members to check.
+/// Maximum number of rows to check, and maximum number of members to visit.
 const MANY: usize = 200;
 
 const MAX: u64 = i64::MAX.unsigned_abs();
@@ -58,8 +58,8 @@ fn limited(other: bool) -> Rules {
     rules
 }
 
-/// Turns the bytes of the stream into values: one byte for each parameter, set by name, and then
-/// one for each of up to four items, set by the path `.N` or `[1].N` in the item.
+/// Turns the bytes of the stream into values: one byte for each parameter, set by name, and then one
+/// byte for each of the first four items, set by the item's path followed by `.N` or `[1].N`.
 fn values(layout: &Layout, stream: &[u8]) -> Values {
     let mut bytes = stream.iter().map(|&byte| match i8::from_le_bytes([byte]) {
         i8::MIN => i64::MAX,
