@@ -11,10 +11,10 @@ use crate::array::copy::{Axis, StridedCopy, Word, is_step, nest};
 use crate::array::swap::Swap;
 
 impl StridedCopy<'_> {
-    /// Appends the elements, starting with the element at offset `from` in `src`, in the order of
-    /// the destination. Each element must consist of a whole number of `T` values. If no loop in
-    /// this module is suitable, or if an element is outside `src`, appends nothing and returns
-    /// `None`. In that case, use [`copy`](Self::copy).
+    /// Appends the elements to `out` in the order of the destination. The first element is at
+    /// offset `from` in `src`. Each element must consist of a whole number of `T` values. If no
+    /// loop in this module is suitable, or if an element is outside `src`, appends nothing and
+    /// returns `None`. In that case, use [`copy`](Self::copy).
     pub(super) fn append<T: Pod>(&self, src: &[u8], from: usize, out: &mut Vec<T>) -> Option<()> {
         if self.is_empty() {
             return Some(());

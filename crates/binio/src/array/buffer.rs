@@ -9,7 +9,7 @@ const LARGE_PAGE: usize = 2 << 20;
 /// An upper bound on the size in bytes of the header that an allocator puts before an allocation.
 const HEADER: usize = 64;
 
-/// Allocators request separate memory from the system for each vector above this size in bytes.
+/// Size in bytes above which allocators request separate memory from the system for each vector.
 pub(crate) const OWN_MEMORY: usize = 32 << 20;
 
 /// Returns the capacity to request for `len` elements, which is larger than `len` for large

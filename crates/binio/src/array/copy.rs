@@ -46,7 +46,8 @@ pub(crate) struct StridedCopy<'s> {
 /// row are close in the destination. With this size, 64 MiB of float64 in Fortran order take as
 /// little as 0.7 times as long to copy as with other sizes. If the distance between columns is a
 /// power of two, copying line by line instead of in tiles takes 3.5 times as long (`--example
-/// array_speed`, row `transposed`). At other distances, it takes as little as 0.9 times as long.
+/// array_speed`, row `transposed`). At other distances, copying line by line takes as little as 0.9
+/// times as long.
 const TILE_ROWS: usize = 16;
 const TILE_COLUMNS: usize = 64;
 
@@ -55,7 +56,8 @@ impl<'s> StridedCopy<'s> {
     pub(crate) fn new(mut axes: Vec<Axis>, item: usize, swap: &'s Swap) -> Self {
         let empty = item == 0 || axes.iter().any(|axis| axis.count == 0);
         axes.retain(|axis| axis.count != 1);
-        // The sort is stable, so axes with the same step keep the caller's order.
+        // The sort is stable, so axes with the same step in the destination keep the caller's
+        // order.
         axes.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
         let mut merged: Vec<Axis> = Vec::with_capacity(axes.len());
         for axis in axes.into_iter().rev() {
@@ -75,8 +77,8 @@ impl<'s> StridedCopy<'s> {
         Self { axes: merged, item, run, swap, empty }
     }
 
-    /// Copies from `src[from..]` to `dst[to..]`. Returns `None` without copying anything if the
-    /// axes reach outside either slice.
+    /// Copies the elements. The first element is at offset `from` in `src` and at offset `to` in
+    /// `dst`. Returns `None` without copying anything if an element is outside `src` or `dst`.
     pub(crate) fn copy(&self, src: &[u8], from: usize, dst: &mut [u8], to: usize) -> Option<()> {
         if self.empty {
             return Some(());
@@ -133,8 +135,8 @@ impl<'s> StridedCopy<'s> {
         self.swap
     }
 
-    /// Checks that the axes stay inside a source of `len` bytes. Returns `None` if they do not; see
-    /// [`check`](Self::check).
+    /// Checks that all elements are inside a source of `len` bytes, given the offset `from` of the
+    /// first element. Returns `None` if they are not.
     pub(crate) fn check_source(&self, len: usize, from: usize) -> Option<()> {
         self.check(len, from, |axis| axis.from)
     }
@@ -144,7 +146,8 @@ impl<'s> StridedCopy<'s> {
         self.empty
     }
 
-    /// Returns this copy operation restricted to the given axes, to copy only some of the elements.
+    /// Returns this copy operation with its axes replaced, for example to copy only some of the
+    /// elements.
     pub(crate) fn part(&self, mut axes: Vec<Axis>) -> Self {
         axes.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
         Self { axes, item: self.item, run: self.run, swap: self.swap, empty: self.empty }
@@ -177,8 +180,9 @@ impl<'s> StridedCopy<'s> {
         }
     }
 
-    /// Checks that the axes stay inside a slice of `len` bytes on one side of the copy. Returns
-    /// `None` if they do not. The loops rely on this check.
+    /// Checks that all elements are inside a slice of `len` bytes, given the offset `start` of the
+    /// first element. `step` returns the distance between neighbours in this slice. Returns `None`
+    /// if an element is outside. The loops rely on this check.
     fn check(&self, len: usize, start: usize, step: fn(&Axis) -> isize) -> Option<()> {
         let (mut low, mut high) = (i128::try_from(start).ok()?, i128::try_from(start).ok()?);
         for axis in &self.axes {
@@ -212,8 +216,8 @@ impl<'s> StridedCopy<'s> {
             let run = &mut dst[to..to + self.run];
             let words = &src[from..from + self.run];
             // Swap four words at a time. With a simple loop, the compiler would use vector
-            // instructions that even old machines support, and swapping would take 1.05 times as
-            // long (`--example array_speed`, row `swapped`).
+            // instructions, but only those that all processors support. Swapping would then take
+            // 1.05 times as long (`--example array_speed`, row `swapped`).
             let mut outs = run.chunks_exact_mut(4 * W::SIZE);
             let mut fours = words.chunks_exact(4 * W::SIZE);
             for (out, words) in (&mut outs).zip(&mut fours) {
@@ -412,7 +416,8 @@ fn store_row<W: Word>(words: &[W], dst: &mut [u8], to: usize, step: isize) {
     }
 }
 
-/// A machine word that contains a whole element: for a complex number, both of its parts.
+/// A machine word, the unit in which the fast loops copy. It contains a whole element, or a
+/// component of an element, such as a character.
 pub(super) trait Word: Copy {
     const SIZE: usize;
     const ZERO: Self;

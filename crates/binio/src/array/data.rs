@@ -7,7 +7,8 @@ use bytes::Bytes;
 use crate::array::ElementsError;
 use crate::{Error, ErrorKind, ReadAt};
 
-/// A source of the bytes that contain the elements of an array, with the error type of the format.
+/// A source of the bytes that contain the elements of an array. Its methods return the format's own
+/// errors.
 ///
 /// Every [`ReadAt`] implements this trait. Formats only implement it themselves for data that is
 /// not a plain source, such as a compressed block. Large reads may call its methods from several
@@ -117,7 +118,7 @@ impl<R: ReadAt> Data for R {
 
     fn bytes_at(&self, range: Range<u64>) -> Result<Bytes, Error> {
         let len = range.end.saturating_sub(range.start);
-        let what = "bytes of memory";
+        let what = "bytes to read into memory";
         let limit = usize::MAX as u64;
         let len = usize::try_from(len)
             .map_err(|_| Error::new(ErrorKind::Limit { what, limit, requested: len }))?;

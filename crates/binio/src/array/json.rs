@@ -21,9 +21,9 @@ use crate::array::{Datatype, Number, ScalarKind, ScalarType};
 use crate::number::decode;
 
 /// Converts an element to JSON according to the [table](self), given its bytes in the byte order of
-/// its type. A scalar whose bytes are incomplete is converted as if it had no bytes: text becomes an
-/// empty string, a date or time span becomes `"NaT"`, and all other scalars become `"0x"` (in a
-/// complex number, each part does).
+/// its type. A scalar whose bytes are incomplete is converted as if it had no bytes: text becomes
+/// an empty string, a date or time span becomes `"NaT"`, and any other scalar, or each part of a
+/// complex number, becomes `"0x"`.
 ///
 /// ```
 /// use binio::array::{Datatype, json};

@@ -37,7 +37,7 @@ pub(crate) enum Literal {
 /// The reason why a string is not a literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LiteralError {
-    /// Offset of the error in the string in bytes, or `None` if the string is too long.
+    /// Byte offset of the error in the string, or `None` if the string is too long.
     at: Option<usize>,
     message: String,
 }
@@ -93,7 +93,7 @@ impl Literal {
         }
     }
 
-    /// Converts to JSON: tuples become lists, and dictionaries become objects.
+    /// Converts the literal to JSON: tuples become lists, and dictionaries become objects.
     pub(crate) fn to_json(&self) -> Value {
         match self {
             Self::Text(text) => text.clone().into(),
@@ -379,9 +379,9 @@ fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char(quote)
 }
 
-/// Returns `true` if Python considers the character printable. `escape_debug` uses the same Unicode
-/// table, but it also escapes a combining mark at the beginning of a string, so put a letter before
-/// the character.
+/// Returns `true` if Python considers the character printable. `escape_debug` decides by the same
+/// Unicode categories, but it also escapes a combining mark at the beginning of a string, so put a
+/// letter before the character.
 fn is_printable(c: char) -> bool {
     match c {
         ' '..='~' => true,

@@ -15,8 +15,8 @@
 //!    [packed](Record::packed), [aligned](Record::aligned) or with [offsets](Record::new).
 //! 2. Map shape, strides and offset to a [`Strided`]. The offset is relative to the start of the
 //!    array's data, and the length of the data is also needed. The layout is checked, so no later
-//!    step can reach outside the data. Without strides, use [`Strided::packed`] in C or Fortran
-//!    order.
+//!    step can reach outside the data. If the metadata contains no strides, use
+//!    [`Strided::packed`] in C or Fortran order.
 //! 3. Provide the data: [`Bytes`], any other [`ReadAt`](crate::ReadAt) such as a
 //!    [`Span`](crate::Span), or an implementation of [`Data`] that returns the format's own errors.
 //! 4. Call [`Array::new`] with the caller's limits. Wrap the [`Array`], and map [`ElementsError`]
@@ -24,7 +24,7 @@
 //!
 //! | format | datatype | strided | data |
 //! |---|---|---|---|
-//! | ASDF | `datatype`, `byteorder` | `shape`, `strides`, `offset` | a block or inline packed bytes |
+//! | ASDF | `datatype`, `byteorder` | `shape`, `strides`, `offset` | a block, or packed inline elements |
 //! | Bloscpack | `dtype` with [`Datatype::from_json`] | `shape`, `order`: packed | the decompressed file |
 //! | `.npy` | `descr` with [`npy::Header`] | `shape`, `fortran_order`: packed | a span of the file |
 //! | Dudley | primitive and byte order, or struct | address, dimensions | the stream |

@@ -35,7 +35,8 @@ const ALIGN: usize = 64;
 /// accordingly, so that the length can be rewritten in place.
 const GROWTH_DIGITS: usize = 21;
 
-/// Maximum length in bytes of the text in the header. numpy itself rejects more than 10,000 bytes.
+/// Maximum length in bytes of the text in the header. By default, numpy itself rejects more than
+/// 10,000 characters.
 const MAX_TEXT: u64 = 1 << 20;
 
 /// Maximum size in bytes of the pieces in which elements are written.
@@ -78,8 +79,8 @@ impl Header {
             return Err(ElementsError::Shape(message));
         }
         if !datatype.fits_npy() {
-            let message = "fields overlap or are not in the order of their offsets, which .npy \
-                           files cannot describe";
+            let message = ".npy files cannot describe fields that overlap or are not in the order \
+                           of their offsets";
             return Err(ElementsError::Datatype(message.into()));
         }
         let byte_size = byte_size(&shape, datatype.itemsize()).ok_or_else(|| {
@@ -186,7 +187,8 @@ impl Header {
         self.order
     }
 
-    /// Returns the shape as counts, outermost first. It is empty for a single element.
+    /// Returns the lengths of the dimensions, outermost first. A zero-dimensional array, which has
+    /// a single element, has an empty shape.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
@@ -242,7 +244,7 @@ fn frame(descr: &str, fortran_order: bool, shape: &[u64]) -> Vec<u8> {
     let mut out = Vec::with_capacity(total);
     out.extend(MAGIC);
     out.extend([version, 0]);
-    // The text was built in memory from parts of a header, so its length always fits in four bytes.
+    // The length fits in four bytes, unless the names of the fields take up gigabytes.
     let length = u32::try_from(total - fixed).unwrap_or(u32::MAX).to_le_bytes();
     out.extend(&length[..fixed - 8]);
     out.extend(text);
@@ -343,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_cannot_be_read_is_rejected_with_the_reason() {
+    fn a_header_that_cannot_be_read_is_rejected_with_a_matching_error() {
         let fails = |bytes: &[u8]| read_text(&bytes).unwrap_err();
         assert!(matches!(fails(b"").kind(), ErrorKind::Truncated { .. }));
         assert!(matches!(fails(b"PK\x03\x04 and more bytes").kind(), ErrorKind::Magic { .. }));
@@ -374,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_do_not_describe_an_array_are_rejected_with_the_reason() {
+    fn a_header_that_does_not_describe_an_array_is_rejected_with_a_matching_error() {
         for text in [
             "",
             "{",

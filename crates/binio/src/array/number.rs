@@ -219,7 +219,8 @@ fn put_float(value: f64, endian: Endian, out: &mut [u8]) -> Option<()> {
     }
 }
 
-/// Writes a number to `out` in the given byte order. `bytes` are in little-endian order.
+/// Writes the little-endian bytes of a number to `out` in the given byte order. Returns `None`
+/// unless `out` has exactly `N` bytes.
 #[inline]
 fn put<const N: usize>(mut bytes: [u8; N], endian: Endian, out: &mut [u8]) -> Option<()> {
     if endian == Endian::Big {
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn decoding_fails_for_bytes_of_the_wrong_size_and_for_types_without_numbers() {
+    fn decoding_fails_for_bytes_of_the_wrong_size_and_for_unsupported_types() {
         for text in ["|S2", "<U1", "|V4", "<f16", "<c32"] {
             let scalar = scalar(text);
             let bytes = vec![0; usize::try_from(scalar.size()).unwrap()];

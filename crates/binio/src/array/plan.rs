@@ -55,7 +55,7 @@ pub(crate) fn to_packed<'s>(
 /// A plan that divides the data of an array into pieces.
 pub(crate) struct Plan<'p> {
     copy: &'p StridedCopy<'p>,
-    /// Axes by decreasing stride in the data.
+    /// Axes in order of decreasing stride in the data.
     axes: Vec<Axis>,
     levels: Vec<Level>,
     piece: usize,

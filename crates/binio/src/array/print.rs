@@ -9,8 +9,8 @@ use crate::array::buffer::zeroed;
 use crate::array::swap::Swap;
 use crate::array::{Array, Data, Datatype, ElementsError, Order, Slice, Strided, json, read};
 
-/// Approximate size in bytes of the pieces in which elements are read, so that memory use does not
-/// grow with the array.
+/// Approximate size in bytes of the pieces in which elements are read. Reading in pieces keeps
+/// memory use independent of the size of the array.
 const PIECE: u64 = 1 << 20;
 
 /// Maximum number of elements without bytes, or of empty lists, to print. Even a short file may
@@ -26,8 +26,8 @@ const SUMMARY: u64 = 1000;
 /// Number of elements shown at each end of an axis in a summary.
 const EDGE: u64 = 3;
 
-/// Maximum number of elements to print if they share so many bytes that they are together larger
-/// than their extent.
+/// Maximum number of elements to print if they share so many bytes that their total size exceeds
+/// their extent.
 const MAX_REPEATED: u64 = 1 << 24;
 
 /// Maximum number of lines with elements in a summary.
@@ -158,7 +158,8 @@ impl<'w> Printer<'w> {
         if self.style != PrintStyle::Json || !self.shape.contains(&0) {
             return Ok(());
         }
-        // Print one `[]` for each combination of the axes before the first axis of length 0.
+        // Print one `[]` for each combination of indices on the axes before the first axis of
+        // length 0.
         let depth = self.shape.iter().position(|&count| count == 0).unwrap_or(0);
         let shape = &self.shape[..depth];
         let (datatype, style) = (self.datatype, self.style);
@@ -201,7 +202,7 @@ impl<D: Data> Array<D> {
     /// if `out` cannot be written, and with [`ElementsError::Shape`] for more than 2^24 empty lists
     /// or elements without bytes, or for more than 2^16 of either in a field of a record. Fails
     /// with [`ElementsError::Limit`] for more than 2^24 elements if they share so many bytes that
-    /// they are together larger than their [`extent`](Strided::extent).
+    /// their total size exceeds their [`extent`](Strided::extent).
     pub fn write_elements(
         &self,
         out: &mut dyn Write,
@@ -341,8 +342,9 @@ fn check_empty(itemsize: u64, shape: &[u64], limit: u64) -> Result<(), ElementsE
     if has_bytes || count <= limit {
         return Ok(());
     }
-    let message =
-        format!("{count} elements without bytes are too many to print: the limit is {limit}");
+    let message = format!(
+        "{count} empty lists or elements without bytes are too many to print: the limit is {limit}"
+    );
     Err(ElementsError::Shape(message))
 }
 

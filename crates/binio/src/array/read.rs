@@ -1,4 +1,4 @@
-//! Reading elements, packed in C order and in the requested byte order.
+//! Reading elements and packing them in C order, in the requested byte order.
 //!
 //! Elements in memory are copied directly. For other data, the [plan](super::plan) determines which
 //! ranges to read into a buffer, and the elements are copied from there.
@@ -11,13 +11,13 @@ use crate::array::plan::{Plan, to_packed, too_large};
 use crate::array::swap::Swap;
 use crate::array::{Access, Data, ElementsError, Order, Strided};
 
-/// Size in bytes of the pieces in which a run is read if its byte order changes, so that each piece
-/// is swapped while it is in the cache.
+/// Size in bytes of the pieces in which a run is read if its byte order changes. Each piece is
+/// swapped while it is still in the cache.
 const SWAP_PIECE: usize = 1 << 20;
 
 /// Above this many bytes, elements are copied by several threads. Two threads take half the time
-/// from 2 MiB upwards; at 1 MiB, starting the threads takes as long as they save (`--example
-/// array_speed`).
+/// from 2 MiB upwards; at 1 MiB, starting the threads takes as much time as they save
+/// (`--example array_speed`).
 #[cfg(feature = "rayon")]
 const PARALLEL: usize = 1 << 20;
 

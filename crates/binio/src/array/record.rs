@@ -78,7 +78,7 @@ impl Record {
     /// # Errors
     ///
     /// Fails with [`ElementsError::Datatype`] if a name or title occurs twice, if a field extends
-    /// past the end of the record, if the size is not below 2^63 bytes, or if records nest deeper
+    /// past the end of the record, if the size is 2^63 bytes or more, or if records nest deeper
     /// than 64 levels. Fails with [`ElementsError::Shape`] for fields with more than 64 dimensions.
     pub fn new(fields: Vec<Field>, itemsize: u64) -> Result<Self, ElementsError> {
         let mut names = HashSet::with_capacity(fields.len());
@@ -116,8 +116,8 @@ impl Record {
         Self::in_order(fields, |_| 1)
     }
 
-    /// Creates a record of fields in the given order, and sets their offsets. Adds the padding that
-    /// aligns each field and the size of the record, like C and numpy with `align=True`.
+    /// Creates a record of fields in the given order, and sets their offsets. Adds the same padding
+    /// as C, or numpy with `align=True`, so that each field and the size of the record are aligned.
     ///
     /// ```
     /// use binio::array::{Datatype, Field, Record};
@@ -161,7 +161,8 @@ impl Record {
         &self.fields
     }
 
-    /// Returns the field with this name, or `None` if there is none. Titles are not searched.
+    /// Returns the field with this name, or `None` if there is no such field. Titles are not
+    /// searched.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
     }
@@ -213,7 +214,8 @@ impl Field {
         Self { name, title: None, datatype, shape: Vec::new(), offset: 0 }
     }
 
-    /// Sets the shape of the field: the counts, outermost first. The elements are in C order.
+    /// Sets the shape of the field: the lengths of its dimensions, outermost first. The elements
+    /// are in C order.
     #[must_use]
     pub fn with_shape(self, shape: Vec<u64>) -> Self {
         Self { shape, ..self }
@@ -251,13 +253,13 @@ impl Field {
         &self.datatype
     }
 
-    /// Returns the shape as counts, outermost first. It is empty for a single element. The elements
-    /// are in C order.
+    /// Returns the lengths of the field's dimensions, outermost first. The shape is empty if the
+    /// field is a single element instead of an array. The elements are in C order.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// Returns the offset from the start of the record, in bytes.
+    /// Returns the offset of the field from the start of the record, in bytes.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn record_sizes_of_2_to_the_63_bytes_or_more_are_rejected() {
+    fn a_record_is_rejected_if_it_is_too_large_or_a_field_extends_past_its_end() {
         let of = |shape| Record::packed(vec![field("a", "<i4").with_shape(shape)]);
         assert!(of(vec![1 << 61]).is_err());
         assert!(of(vec![1 << 32, 1 << 32]).is_err());

@@ -62,7 +62,7 @@ pub enum ScalarKind {
     Bytes,
     /// UTF-8, padded with NUL. numpy has no such type and treats it as bytes, `S`.
     Utf8,
-    /// UTF-16, padded with NUL. numpy has no such type and treats it as bytes, `V`.
+    /// UTF-16, padded with NUL. numpy has no such type and treats it as uninterpreted bytes, `V`.
     Utf16,
     /// `U`: four-byte code points, padded with NUL.
     Unicode,
@@ -89,7 +89,7 @@ impl ScalarType {
     /// # Errors
     ///
     /// Fails with [`ElementsError::Datatype`] if the kind does not exist in this size, or if the
-    /// size is not below 2^63 bytes.
+    /// size is 2^63 bytes or more.
     pub fn new(kind: ScalarKind, size: u64, endian: Endian) -> Result<Self, ElementsError> {
         let is_valid = match kind {
             ScalarKind::Bool => size == 1,

@@ -1,6 +1,6 @@
 //! Slicing arrays with `start:stop:step` on each axis, with the same meaning as in numpy.
 //!
-//! | text | elements on an axis of length `n` |
+//! | text | selected elements |
 //! |---|---|
 //! | `:` | all |
 //! | `2:5` | 2, 3 and 4, except those past the end of the axis |
@@ -166,7 +166,7 @@ impl Slice {
     /// Selects all elements of an axis.
     pub const ALL: Self = Self::Range { start: None, stop: None, step: 1 };
 
-    /// Parses slices separated by commas, one per axis.
+    /// Parses a list of slices that are separated by commas.
     ///
     /// ```
     /// use binio::array::Slice;

@@ -1,6 +1,6 @@
 //! The layout of array elements: shape, strides and offset, checked with exact arithmetic.
 //!
-//! With offset `o`, counts `n`, and strides `s` in bytes, the elements occupy the bytes
+//! With offset `o`, counts `n`, and strides `s` in bytes, all elements are within the bytes
 //!
 //! ```text
 //! o + sum of min(0, (n - 1) s)   ..   o + sum of max(0, (n - 1) s) + size of one element
@@ -226,9 +226,9 @@ impl Strided {
         true
     }
 
-    /// Returns `true` if it is certain that no two elements share a byte. Considers one axis at a
-    /// time, by increasing stride: each step has to lead past all bytes that the inner axes cover.
-    /// Returns `false` for some layouts without shared bytes.
+    /// Returns `true` if it is certain that no two elements share a byte. Considers the axes in
+    /// order of increasing stride: each step along an axis has to lead past all bytes that the
+    /// previous axes cover. Returns `false` for some layouts without shared bytes.
     pub(crate) fn is_disjoint(&self) -> bool {
         let axes = self.shape.iter().zip(&self.strides).filter(|&(&count, _)| count > 1);
         let mut axes: Vec<(u64, u64)> =
@@ -279,14 +279,15 @@ impl Strided {
         }
     }
 
-    /// Returns the layout of a field of the elements. The dimensions of the field follow the
+    /// Returns the layout of a field in an array of records. The dimensions of the field follow the
     /// dimensions of the array.
     ///
     /// # Errors
     ///
     /// Fails with [`ElementsError::Shape`] if the result has more than 64 dimensions or more than
     /// 2^64 - 1 elements, or if a stride of the field would be 2^63 bytes or more. Fails with
-    /// [`ElementsError::Outside`] if the field extends past the end of the elements.
+    /// [`ElementsError::Outside`] if the field extends past the end of the array's
+    /// [`extent`](Self::extent).
     pub fn field(&self, field: &Field) -> Result<Self, ElementsError> {
         let itemsize = field.datatype().itemsize();
         let inner = c_strides(field.shape(), itemsize)?;
@@ -396,7 +397,8 @@ impl Strided {
             let start = strides.len();
             for &count in group.iter().rev() {
                 strides.insert(start, stride);
-                // For the outermost axis, the product may be wrong, but it is not used.
+                // For the outermost axis of the group, the product may saturate, but it is not
+                // used.
                 stride = stride.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX));
             }
         }
@@ -406,8 +408,8 @@ impl Strided {
     }
 
     /// Divides the array into parts of at most `max` bytes, and calls `body` with each part in C
-    /// order. Elements larger than `max` are also split. Does nothing if the elements have no
-    /// bytes.
+    /// order. Elements larger than `max` are also split. Does nothing if the array has no elements
+    /// or its elements have no bytes.
     ///
     /// # Errors
     ///
@@ -463,7 +465,7 @@ fn check_shape(shape: &[u64]) -> Result<(), ElementsError> {
     }
     match count(shape) {
         Some(_) => Ok(()),
-        None => Err(bad_shape(format!("the shape {shape:?} has too many elements"))),
+        None => Err(bad_shape(format!("the shape {shape:?} has more than 2^64 - 1 elements"))),
     }
 }
 
@@ -598,7 +600,7 @@ mod tests {
     }
 
     #[test]
-    fn reshaping_succeeds_only_if_merged_axes_are_contiguous() {
+    fn reshaping_succeeds_only_if_merged_axes_form_one_sequence_of_equal_steps() {
         let array = strided(&[4, 6, 1], &[48, 4, 7], 0, 400).unwrap();
         assert_eq!(array.reshape(&[2, 2, 2, 3]).unwrap().strides(), [96, 48, 12, 4]);
         assert_eq!(array.reshape(&[4, 1, 6]).unwrap().shape(), [4, 1, 6]);

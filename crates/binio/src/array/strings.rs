@@ -57,7 +57,7 @@ impl<D: Data> Array<D> {
 
 fn ascii(bytes: &[u8]) -> Result<String, String> {
     match bytes.iter().find(|byte| !byte.is_ascii()) {
-        Some(byte) => Err(format!("byte {byte:02x} is not an ASCII character")),
+        Some(byte) => Err(format!("byte {byte:#04x} is not an ASCII character")),
         None => Ok(String::from_utf8_lossy(bytes).into_owned()),
     }
 }
@@ -107,7 +107,7 @@ mod tests {
         let message = |kind, size, bytes: &[u8]| strings(kind, size, bytes).unwrap_err();
         assert_eq!(
             message(ScalarKind::Bytes, 1, b"a\xe9"),
-            "element 1: byte e9 is not an ASCII character"
+            "element 1: byte 0xe9 is not an ASCII character"
         );
         assert_eq!(
             message(ScalarKind::Unicode, 4, &[0, 0xd8, 0, 0]),

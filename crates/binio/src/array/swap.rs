@@ -34,7 +34,8 @@ impl Swap {
     /// Returns the change from the stored byte order of a type to the byte order `wanted`.
     ///
     /// Fails with [`ElementsError::Datatype`] if a field of a record would have to change, but
-    /// overlaps another field.
+    /// overlaps another field. Fields that cover the same bytes and change in the same way are
+    /// allowed.
     pub(crate) fn new(datatype: &Datatype, wanted: ByteOrder) -> Result<Self, ElementsError> {
         let Some(target) = wanted.target() else { return Ok(Self::None) };
         Ok(match datatype {
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn stored_order_and_single_bytes_are_not_swapped() {
+    fn numbers_in_the_wanted_order_and_single_bytes_are_not_swapped() {
         for (datatype, wanted) in [
             (">i4", ByteOrder::Stored),
             (">i4", ByteOrder::Big),

@@ -16,7 +16,7 @@ use crate::array::{
 use crate::diagnostic::count;
 use crate::error::elements::datatype as invalid;
 
-/// Vectors of at least this size in bytes are zeroed, and then filled by several threads. Smaller
+/// Minimum size in bytes of vectors that are zeroed, and then filled by several threads. Smaller
 /// vectors are usually filled by a single thread that appends to them. Threads are faster for large
 /// vectors, even though writing zeros costs a page fault per page: 1 GiB takes 0.54 times as long
 /// on two cores, 128 MiB of big-endian complex128 takes 0.85 times as long, and 64 MiB takes the
@@ -153,7 +153,7 @@ impl<D: Clone> Array<D> {
         Self { layout, ..self.clone() }
     }
 
-    /// Returns a part of the array. Nothing is read.
+    /// Returns the part of the array that the slices select. Nothing is read.
     ///
     /// # Errors
     ///
@@ -277,7 +277,7 @@ impl<D: Data> Array<D> {
     ///
     /// Same as [`read`](Self::read), except that the elements can have any type. Also fails with
     /// [`ElementsError::Datatype`] if a field of a record would have to change its byte order, but
-    /// overlaps another field.
+    /// overlaps a field with a different layout or byte order.
     pub fn read_bytes(&self, order: Order, numbers: ByteOrder) -> Result<Vec<u8>, D::Error> {
         let mut out = zeroed(self.checked_size()?)?;
         self.fill(&mut out, order, numbers)?;
@@ -342,10 +342,11 @@ impl<D: Data> Array<D> {
     /// # Errors
     ///
     /// Stops at the first error of `body` and returns it. Fails with the error of the data if the
-    /// elements cannot be read, and with [`ElementsError::Memory`] if there is not enough memory
-    /// for a piece. Elements that share bytes and are together larger than their
-    /// [`extent`](Strided::extent) must not exceed [`max_alloc`](Limits::max_alloc); if they do,
-    /// fails with [`ElementsError::Limit`].
+    /// elements cannot be read, with [`ElementsError::Memory`] if there is not enough memory for a
+    /// piece, and with [`ElementsError::Shape`] if a piece exceeds the address space. Fails with
+    /// [`ElementsError::Limit`] if the total size of the elements exceeds both
+    /// [`max_alloc`](Limits::max_alloc) and their [`extent`](Strided::extent), which is only
+    /// possible if they share bytes.
     pub fn for_each_piece(
         &self,
         order: Order,
@@ -358,8 +359,8 @@ impl<D: Data> Array<D> {
         read::for_each_piece(&self.data, &self.layout.in_order(order), max, body)
     }
 
-    /// Checks the limits if the elements share so many bytes that they are together larger than
-    /// their extent. Their total size can then be far larger than the data.
+    /// Checks the limits if the elements share so many bytes that their total size exceeds their
+    /// extent. The total size can then be far larger than the data.
     pub(super) fn check_repeated(&self) -> Result<(), ElementsError> {
         let extent = self.layout.extent();
         if self.layout.byte_size().is_none_or(|size| size > extent.end - extent.start) {

@@ -33,8 +33,9 @@ const PIECE: usize = 1 << 20;
 /// Fails with [`ElementsError::BufferSize`] if the length of `packed` differs from the size of the
 /// elements, with [`ElementsError::Overlap`] if elements may share bytes, with
 /// [`ElementsError::Datatype`] if a field of a record would have to change its byte order, but
-/// overlaps another field, with [`ElementsError::Outside`] if an element is outside the data, and with
-/// [`ElementsError::Shape`] if the layout exceeds the address space.
+/// overlaps a field with a different layout or byte order, with [`ElementsError::Outside`] if an
+/// element is outside the data, and with [`ElementsError::Shape`] if the layout exceeds the address
+/// space.
 pub fn write_bytes(
     array: &Strided,
     datatype: &Datatype,

@@ -12,7 +12,7 @@
 //! offsets. Dictionaries are only written for fields that overlap or are not in the order of their
 //! offsets, and `.npy` files cannot contain them. In JSON, tuples become lists.
 //!
-//! The spelling of types in Bloscpack files depends on the release that wrote them:
+//! The spelling of a type in a Bloscpack file depends on the release that wrote the file:
 //!
 //! | release | JSON | |
 //! |---|---|---|
@@ -79,14 +79,15 @@ impl Datatype {
     /// # Errors
     ///
     /// Same as [`parse`](Self::parse). Also fails with [`ElementsError::Datatype`] if the value
-    /// contains a number that is not a 64-bit integer, or if it nests too deeply.
+    /// contains a number that is not a 64-bit integer, or if it nests deeper than 132 levels.
     pub fn from_json(value: &Value) -> Result<Self, ElementsError> {
         if let Value::String(text) = value {
             return Self::parse(text);
         }
         let literal = Literal::from_json(value).ok_or_else(|| {
             invalid(
-                "the type contains a number that is not a 64-bit integer, or it nests too deeply",
+                "the type contains a number that is not a 64-bit integer, or it nests deeper than \
+                 132 levels",
             )
         })?;
         match plain_list(&literal) {
@@ -106,9 +107,9 @@ impl Datatype {
         self.to_literal().to_string()
     }
 
-    /// Returns the literal as JSON: a string, or lists of name, type and shape. A field with a
-    /// title has a list of title and name instead of the name, and `["", "|V3"]` is padding. A
-    /// dictionary becomes an object.
+    /// Returns the [literal](Self::descr) of the type as JSON: a string, or lists of name, type and
+    /// shape. A field with a title has a list of title and name instead of the name, and
+    /// `["", "|V3"]` is padding. A dictionary becomes an object.
     pub fn descr_json(&self) -> Value {
         self.to_literal().to_json()
     }

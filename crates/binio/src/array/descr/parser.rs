@@ -198,7 +198,8 @@ impl Parser {
         if size == 0 && !is_few(&shape, itemsize) {
             let name = shortened(name);
             return Err(invalid(format!(
-                "field {name} has no bytes, but its shape has too many items"
+                "field {name} has no bytes: expected a shape of at most {MAX_EMPTY_ITEMS} items, \
+                 or no shape if its elements have no bytes"
             )));
         }
         Ok(Field::new(name, datatype).with_shape(shape))
@@ -206,14 +207,14 @@ impl Parser {
 }
 
 /// Returns `true` if the number of items in a field without bytes is within the limit. Without this
-/// limit, a small file could take hours to process or print. Elements of size 0, such as strings of
-/// length 0, cannot have a shape at all, as in numpy.
+/// limit, a small file could take hours to process or print. A field whose elements have size 0,
+/// such as strings of length 0, cannot have a shape at all, as in numpy.
 fn is_few(shape: &[u64], itemsize: u64) -> bool {
     let items = shape.iter().fold(1_u64, |items, &count| items.saturating_mul(count.max(1)));
     shape.is_empty() || (itemsize > 0 && items <= MAX_EMPTY_ITEMS)
 }
 
-/// Parses the shape of a field: a single count, or a tuple of counts.
+/// Parses the shape of a field: a count, a tuple of counts or a list of counts.
 fn field_shape(literal: &Literal) -> Option<Vec<u64>> {
     let shape = match literal {
         Literal::Integer(_) => vec![literal.count()?],
