@@ -1,5 +1,5 @@
-//! blosclz, Blosc's own codec. A stream is a sequence of instructions. The first instruction is a
-//! run of literals:
+//! blosclz, Blosc's own codec. A stream is a sequence of instructions, which are runs of literals
+//! or matches. The first instruction is always a run of literals.
 //!
 //! | first byte | followed by | decodes to |
 //! |---|---|---|
@@ -30,8 +30,8 @@ const FAR_HIGH: usize = 31 << 8;
 /// A far distance is the sum of this number, the two far bytes, and 1.
 const FAR: usize = 8191;
 
-/// Decodes a stream to exactly the length of `out`. `offset` is the offset of the stream, for
-/// errors.
+/// Decodes a stream to exactly the length of `out`. Offsets in errors include `offset`, the offset
+/// of the stream in the buffer.
 pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
     let truncated = |at: usize, needed: usize| {
         let left = stream.len().saturating_sub(at);

@@ -18,12 +18,12 @@ use super::lz4;
 use crate::diagnostic::count;
 use crate::{Error, Result};
 
-/// Magic number of current Zstandard frames. The C library may also support early draft formats,
+/// Magic number of current Zstandard frames. The zstd library may also support early draft formats,
 /// but these do not occur in Blosc buffers.
 #[cfg(feature = "blosc-zstd")]
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// Magic number of skippable Zstandard frames, without its first byte, which may be 50 to 5f.
+/// Magic number of skippable Zstandard frames, without its first byte, which may be 0x50 to 0x5f.
 #[cfg(feature = "blosc-zstd")]
 const ZSTD_SKIPPABLE_MAGIC: [u8; 3] = [0x2a, 0x4d, 0x18];
 
@@ -50,8 +50,8 @@ pub(super) struct Decoders {
 }
 
 impl Decoders {
-    /// Decodes a stream to exactly the length of `out`. `offset` is the offset of the stream, for
-    /// errors.
+    /// Decodes a stream to exactly the length of `out`. Offsets in errors include `offset`, the
+    /// offset of the stream in the buffer.
     pub(super) fn decode(
         &mut self,
         codec: Codec,
@@ -77,7 +77,9 @@ impl Decoders {
                     .decompress(stream, out, FlushDecompress::Finish)
                     .map_err(|error| failed(&error))?;
                 if status != Status::StreamEnd {
-                    let message = "the stream is incomplete, or decodes to more than the data";
+                    let len = count(out.len(), "byte");
+                    let message =
+                        format!("the stream is incomplete, or decodes to more than {len}");
                     return Err(failed(&message));
                 }
                 usize::try_from(zlib.total_out()).unwrap_or(usize::MAX)
@@ -101,8 +103,8 @@ impl Decoders {
     }
 }
 
-/// Returns `true` if a Zstandard stream consists of complete frames, all of which are in the current
-/// format or skippable.
+/// Returns `true` if a Zstandard stream consists of complete frames, each of which is in the
+/// current format or skippable.
 #[cfg(feature = "blosc-zstd")]
 fn has_current_frames(mut stream: &[u8]) -> bool {
     while let Some(&[first, ref magic @ ..]) = stream.first_chunk::<4>() {

@@ -139,8 +139,8 @@ fn copy_short_period(out: &mut [u8], at: usize, distance: usize, len: usize) {
 /// Returns eight bytes that repeat the last `distance` bytes of `last`, and the number of these
 /// bytes that form whole repetitions (5 to 8). `distance` is from 1 to 7.
 ///
-/// Loading all eight bytes before a match is fast, since they were usually stored together. Loading
-/// bytes that the match itself writes would have to wait for two stores.
+/// A load of the eight bytes before a match is fast, since they were usually stored together. A
+/// load that includes bytes written by the match itself would have to wait for two stores.
 #[inline]
 pub(super) fn repeated(last: [u8; 8], distance: usize) -> ([u8; 8], usize) {
     let distance = distance & 7;

@@ -164,8 +164,8 @@ impl<'a> Buffer<'a> {
 
     /// Decodes all the data.
     ///
-    /// Initially allocates no more memory than the stored bytes can decode to. If the blocks still
-    /// need more, the memory grows block by block.
+    /// Initially allocates no more memory than the stored bytes can decode to. If the data is
+    /// larger, because blocks share bytes, the memory grows block by block.
     ///
     /// # Errors
     ///
@@ -378,8 +378,8 @@ fn word(bytes: &[u8], at: usize) -> Result<i32> {
 
 /// Returns an upper bound on the length of a stream that any codec produces from `len`
 /// incompressible bytes. Longer streams are rejected, because a stream can be made arbitrarily long
-/// with empty parts. If many blocks shared such a stream, each of them would take as long to decode
-/// as the whole stream.
+/// with empty parts. If many blocks shared such a stream, all of it would be decoded for each of
+/// them.
 fn worst_len(len: usize) -> usize {
     len.saturating_add(len / 6).saturating_add(64)
 }

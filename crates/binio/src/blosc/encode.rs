@@ -55,7 +55,8 @@ impl Compressor {
         }
     }
 
-    /// Returns the compressor with this [`name`](Self::name), or `None` if there is none.
+    /// Returns the compressor with this [`name`](Self::name), or `None` if there is no such
+    /// compressor.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|compressor| compressor.name() == name)
     }
@@ -112,10 +113,11 @@ impl CompressOptions {
         /// Sets the size of an element in bytes, from 1 to 255.
         typesize: u8;
         /// Sets the block size in bytes. If it is 0, a size is chosen according to the level and
-        /// the compressor. Sizes from 1 to 127 become 128. If blocks are split into one stream per
-        /// byte of an element, the size is limited to 256 KiB, multiplied by `typesize`, and
-        /// clamped to 64 KiB to 1 MiB. Finally, it is limited to the length of the data and rounded
-        /// down to whole elements.
+        /// the compressor. Sizes from 1 to 127 become 128, and larger sizes are limited to
+        /// 715,827,542. If blocks are split into one stream per byte of an element, the size is
+        /// limited to 256 KiB, multiplied by `typesize`, and clamped to the range from 64 KiB to
+        /// 1 MiB. Finally, it is limited to the length of the data and rounded down to whole
+        /// elements.
         blocksize: u32;
     }
 
@@ -150,9 +152,9 @@ impl CompressOptions {
 /// # Errors
 ///
 /// Fails with [`Limit`](ErrorKind::Limit) for more than [`MAX_NBYTES`] bytes, with
-/// [`Invalid`](ErrorKind::Invalid) if the level or the typesize is out of range, and with
-/// [`Unsupported`](ErrorKind::Unsupported) if this build lacks the compressor. May fail with
-/// [`Io`](ErrorKind::Io) if there is not enough memory.
+/// [`Invalid`](ErrorKind::Invalid) if the level or the typesize is out of range or if the C
+/// library reports an error, and with [`Unsupported`](ErrorKind::Unsupported) if this build lacks
+/// the compressor. May fail with [`Io`](ErrorKind::Io) if there is not enough memory.
 pub fn compress(data: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     compress_into(data, options, &mut out)?;

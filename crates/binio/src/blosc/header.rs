@@ -81,7 +81,7 @@ impl Codec {
     }
 }
 
-/// The order of the bytes or bits in a block before compression.
+/// A way to reorder the bytes or bits of a block before compression.
 ///
 /// ```
 /// use binio::blosc::{Buffer, CompressOptions, Compressor, Shuffle, compress};
@@ -112,7 +112,7 @@ impl Shuffle {
         }
     }
 
-    /// Returns the shuffle with this [`name`](Self::name), or `None` if there is none.
+    /// Returns the shuffle with this [`name`](Self::name), or `None` if there is no such shuffle.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::None, Self::Byte, Self::Bit].into_iter().find(|shuffle| shuffle.name() == name)
     }
@@ -247,8 +247,8 @@ impl Header {
         self.codec
     }
 
-    /// Returns the shuffle that was applied to the blocks. If both flags are set, byte shuffle
-    /// takes precedence.
+    /// Returns the shuffle according to the flags. If both flags are set, byte shuffle takes
+    /// precedence. The data of a memcpyed buffer is never shuffled.
     pub fn shuffle(&self) -> Shuffle {
         if self.flags & FLAG_BYTE_SHUFFLE != 0 {
             Shuffle::Byte

@@ -8,8 +8,8 @@
 //! | 2 | distance, little-endian, from 1 |
 //! | | if l = 15: bytes to add to l, up to and including the first that is not 255 |
 //!
-//! A match copies l + 4 bytes, where l includes the added bytes. The last sequence ends after its
-//! literals.
+//! A match copies l + 4 bytes, where l includes the bytes added to it. The last sequence ends after
+//! its literals.
 //!
 //! The crate `lz4_flex` decodes the same format, but it copies overlapping matches byte by byte.
 //! Shuffled data contains many such matches, so shuffled buffers decode 1 to 4.6 times as fast with
@@ -24,8 +24,8 @@ const LONG: usize = 15;
 /// Length of the shortest match.
 const MIN_MATCH: usize = 4;
 
-/// Decodes a stream to exactly the length of `out`. `offset` is the offset of the stream, for
-/// errors.
+/// Decodes a stream to exactly the length of `out`. Offsets in errors include `offset`, the offset
+/// of the stream in the buffer.
 pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
     let mut at = 0;
     let mut done = 0;

@@ -1,4 +1,5 @@
-//! Blosc-1 buffers, the compressed chunks in Bloscpack files, ASDF `blsc` blocks, Zarr and HDF5.
+//! Blosc-1 buffers, which Bloscpack files, ASDF `blsc` blocks, Zarr and HDF5 use for compressed
+//! chunks.
 //!
 //! | offset | size | field |
 //! |---|---|---|
