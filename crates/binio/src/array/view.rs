@@ -171,7 +171,9 @@ impl<D: Clone> Array<D> {
     /// this name. Fails with [`ElementsError::Shape`] if the array and the field together have more
     /// than 64 dimensions or more than 2^64 - 1 elements.
     pub fn field(&self, name: &str) -> Result<Self, ElementsError> {
-        let fields = self.datatype.as_record().map_or(&[][..], Record::fields);
+        let fields = self.datatype.as_record().map(Record::fields).ok_or_else(|| {
+            invalid(format!("the elements are not records, so they have no field named {name:?}"))
+        })?;
         let field = fields.iter().find(|field| field.name() == name).ok_or_else(|| {
             let names: Vec<&str> = fields.iter().map(Field::name).collect();
             invalid(format!("no field named {name:?}; the fields are {names:?}"))
