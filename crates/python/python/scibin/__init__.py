@@ -1,9 +1,9 @@
-"""Reading and writing four scientific data containers.
+"""Reading and writing scientific data containers.
 
 ========================  ==================================================================
 `scibin.asdf`             ASDF, the Advanced Scientific Data Format
 `scibin.bloscpack`        Bloscpack, compressed arrays and bytes
-`scibin.dudley`           binary data described by a layout in the language Dudley
+`scibin.dudley`           reading binary data described by a Dudley layout
 `scibin.flux_archive`     file archives of Flux in JSON (RFC 37)
 `scibin.dask`             arrays in one or many files as Dask arrays
 `scibin.xarray`           the engine ``scibin`` for xarray
