@@ -10,10 +10,10 @@ use binio::source::ReadLog;
 
 use super::{array, block, bytes_of};
 
-/// A way of reading an array, with its name.
+/// The name of a way to read an array, and the function that reads the array.
 type Read = (&'static str, fn(&NdArray<'_>) -> Result<()>);
 
-/// All public ways of reading an array of numbers.
+/// All public ways to read an array of numbers.
 const READS: &[Read] = &[
     ("view", |array| array.view::<u8>().map(drop)),
     ("read", |array| array.read::<u8>().map(drop)),

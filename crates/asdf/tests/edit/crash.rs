@@ -23,7 +23,7 @@ fn editor(bytes: &[u8]) -> Editor {
 }
 
 #[test]
-fn a_change_that_needs_a_new_file_is_rejected_by_commit_to() {
+fn commit_to_rejects_a_change_that_needs_a_new_file() {
     let before = sample(&WriteOptions::new());
     let mut editor = EditOptions::new().edit(Asdf::from_bytes(before.clone()).unwrap());
     editor.remove("/c").unwrap();

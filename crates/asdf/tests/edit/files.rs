@@ -387,7 +387,7 @@ fn a_file_without_a_tree_or_without_blocks_can_be_edited() {
 fn copying_a_block_whose_header_extends_past_the_file_is_an_error() {
     let mut bytes = sample(&WriteOptions::new());
     let offset = Asdf::from_bytes(bytes.clone()).unwrap().blocks().get(2).unwrap().offset();
-    bytes[usize::try_from(offset).unwrap() + 4] = 0xff; // header_size
+    bytes[usize::try_from(offset).unwrap() + 4] = 0xff; // Change `header_size`.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     fs::write(&path, &bytes).unwrap();
@@ -412,7 +412,8 @@ fn no_block_can_be_added_after_a_streamed_block() {
     editor.set("/text", &yaml(&format!("'{}'", "long word ".repeat(700)))).unwrap();
     editor.commit().unwrap();
     assert_eq!(array(&Asdf::open(&path).unwrap(), "/rows"), [1, 2, 3]);
-    // The closed block is no longer streamed, and the tree refers to it as -1.
+    // A closed block is no longer streamed, so a block can be added after it. The tree refers to
+    // the closed block as -1, and must still refer to it afterwards.
     asdf::save::RowWriter::resume(&path).unwrap().close().unwrap();
     let mut editor = Editor::open(&path).unwrap();
     editor.set_array("/x", Array::from_slice(&[7_i32], &[1]).unwrap()).unwrap();

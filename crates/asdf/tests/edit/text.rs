@@ -44,7 +44,7 @@ fn a_new_value_is_inserted_as_written_but_is_converted_to_flow_style_inside_brac
 }
 
 #[test]
-fn new_keys_are_appended_as_strings_and_items_are_appended_with_a_dash_in_the_pointer() {
+fn a_new_key_is_appended_as_a_string_and_a_dash_appends_an_item() {
     let text =
         "m:\n  a: 1 # x\n\n# about n\nn: {}\nl: [1, 2]\no:\n- 1\nlines: [\n  1,\n  2 # two\n]\n";
     check(

@@ -219,7 +219,8 @@ fn rare_notations_of_yaml_1_1_are_parsed() {
     ] {
         assert_eq!(to_json(text), want, "{text:?}");
     }
-    // A blank line must not be indented more than the first line with text.
+    // In a block scalar, a leading blank line must not be indented more than the first line with
+    // text.
     assert!(try_parse("a: |\n\n    \n  x\n").0.is_err());
     let document = parse("a: !x%E2%82%AC 1");
     assert_eq!(document.root().get("a").unwrap().tag(), Some("!x€"));

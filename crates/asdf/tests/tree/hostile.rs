@@ -75,7 +75,7 @@ fn many_anchors_and_aliases_and_redefinitions_are_parsed() {
 }
 
 #[test]
-fn lists_that_merge_themselves_are_searched_without_endless_recursion() {
+fn mappings_that_merge_the_list_around_them_are_searched_without_endless_recursion() {
     let uses = "- {<<: *l}\n".repeat(500);
     let document = parse(format!("--- &l\n{uses}"));
     assert!(document.root().items().all(|item| item.get("k").is_none()));

@@ -17,7 +17,7 @@ struct Case {
     text: String,
     /// The error of `PyYAML`, if it rejects the text.
     rejected: Option<String>,
-    /// The reason why there is no value to compare, if `PyYAML` parses the text.
+    /// If `PyYAML` parses the text but creates no value to compare, the reason.
     unmade: Option<String>,
     events: Vec<Value>,
     json: Value,
@@ -41,7 +41,7 @@ impl Case {
     }
 }
 
-/// An intended difference between the two parsers. The test recognises the difference by the case,
+/// An intended difference between the two parsers. `test` recognises the difference by the case,
 /// our result, and the codes of our diagnostics.
 struct Allowed {
     reason: &'static str,

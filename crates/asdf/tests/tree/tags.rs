@@ -38,7 +38,7 @@ fn a_yaml_tag_determines_the_type_of_a_node() {
 }
 
 #[test]
-fn text_that_does_not_fit_its_tag_is_an_error_when_the_value_is_requested() {
+fn content_that_does_not_fit_its_tag_is_an_error_when_the_value_is_requested() {
     for text in [
         "!!int x",
         "!!int 1.5",

@@ -152,7 +152,7 @@ fn damage(good: &[u8], random: &mut Random) -> (&'static str, Vec<u8>) {
     }
 }
 
-/// Changes an entry of the index by up to 100.
+/// Adds a random number from -100 to 100 to one entry of the index.
 fn wrong_index(bytes: &mut Vec<u8>, random: &mut Random) {
     let header = b"#ASDF BLOCK INDEX";
     let Some(start) = bytes.windows(header.len()).rposition(|text| text == header) else { return };
@@ -254,7 +254,7 @@ fn repair_changes_no_array_if_an_index_entry_is_off_by_up_to_100() {
     }
 }
 
-/// Creates a file with three arrays without checksums.
+/// Creates a file with three arrays in blocks without checksums.
 fn without_checksums() -> Vec<u8> {
     let mut tree = asdf::Tree::default();
     for name in ["/a", "/b", "/c"] {

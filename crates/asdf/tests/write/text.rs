@@ -206,7 +206,7 @@ fn a_collection_key_is_rejected_in_every_version_of_the_standard() {
 }
 
 #[test]
-fn version_1_6_0_of_the_standard_allows_only_strings_integers_and_booleans_as_keys() {
+fn version_1_6_0_of_the_standard_allows_only_strings_and_integers_and_booleans_as_keys() {
     for key in ["a", "7", "0x7", "yes", "'~'", "!!str 1.5"] {
         let tree = Tree::parse(&format!("m: {{{key}: 1}}")).unwrap();
         assert_eq!(error_of(tree, 6), None, "{key}");
