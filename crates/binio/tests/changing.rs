@@ -170,7 +170,8 @@ proptest! {
                     matches!(fault, Fault::FailAtOperation(_) | Fault::FailOnceAtOperation(_));
                 prop_assert_eq!(outcome.is_err(), is_reported);
                 if matches!(fault, Fault::FailOnceAtOperation(_)) && at + 1 < operations {
-                    // The change is undone immediately, unless only the last operation failed.
+                    // The change is undone immediately if an operation other than the last fails
+                    // once.
                     prop_assert_eq!(storage.file_bytes(), &case.old[..]);
                     prop_assert_eq!(storage.journal_bytes(), None);
                 }
