@@ -19,8 +19,8 @@ use bloscpack::{
 const FILE: &str = "BLOSCPACK_KILL_TEST_FILE";
 const PIECE: usize = 70_001;
 
-/// Returns piece `n` of the data, which has [`PIECE`] bytes. The file begins with piece 0, and each
-/// append adds the next piece.
+/// Returns piece `n` of the data. Each piece has [`PIECE`] bytes. The file begins with piece 0, and
+/// each append adds the next piece.
 fn piece(n: usize) -> Vec<u8> {
     (0..PIECE).map(|at| ((n * PIECE + at) / 3).to_le_bytes()[0]).collect()
 }

@@ -7,7 +7,7 @@ use bloscpack::format::Version;
 use bloscpack::{OpenOptions, Reader, Result, Strictness};
 
 /// Rewrites the file as version 3 with its metadata, and as version 2 without metadata. Also
-/// appends `more` to a copy. Checks that each result contains the expected data.
+/// appends the text `more` to a copy. Checks that each result contains the expected data.
 pub(crate) fn every_rewrite_gives(file: &Reader, data: &[u8]) -> Result<Result<(), String>> {
     let strict = OpenOptions::new().strictness(Strictness::Strict);
     let v3 = RewriteOptions::new().version(Version::V3);
