@@ -180,7 +180,7 @@ fn zfp_loses_only_as_much_precision_as_requested() {
 }
 
 #[test]
-fn references_can_refer_to_arrays_dicts_lists_and_list_elements() {
+fn references_can_refer_to_arrays_and_dicts_and_lists_and_list_elements() {
     let layout =
         Layout::parse("a = u1  g/ b = u1[0]  / l [u1, / c = u1]  r = i1[8] <- ref").unwrap();
     let file = |numbers: [u8; 8]| {

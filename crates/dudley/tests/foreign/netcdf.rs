@@ -10,7 +10,8 @@ const DIMENSION: u32 = 10;
 const VARIABLE: u32 = 11;
 const ATTRIBUTE: u32 = 12;
 
-/// A builder for netCDF files of a given format version. Its methods append the fields in file order.
+/// A builder for netCDF files of a given format version. Its methods append the fields in file
+/// order.
 #[derive(Clone)]
 struct Cdf {
     version: u8,
@@ -150,7 +151,7 @@ fn the_file_size_determines_the_number_of_records_in_a_file_written_as_a_stream(
 }
 
 #[test]
-fn a_single_record_variable_is_not_padded() {
+fn the_only_record_variable_is_not_padded() {
     let bytes = Cdf::new(1, 3)
         .dims(&[("time", 0), ("x", 3)])
         .list(ATTRIBUTE, 0)

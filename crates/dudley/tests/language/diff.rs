@@ -61,7 +61,7 @@ fn changes_after_data_whose_size_depends_on_the_stream_are_differences() {
 }
 
 #[test]
-fn diff_reports_changes_to_lists_parameters_and_byte_orders() {
+fn diff_reports_changes_to_lists_and_parameters_and_byte_orders() {
     let one = |line: &str| vec![line.to_owned()];
     assert_eq!(lines("l [f8]", "l [f8] l %0"), (one("+ /l[1]"), true));
     assert!(lines("x = f8  y = i4", "x = f8  y = i4  N : i4  z = f8[N]").1);

@@ -28,7 +28,7 @@ fn nesting_of_every_kind_is_limited() {
 }
 
 #[test]
-fn parsing_a_summary_without_names_terminates() {
+fn parsing_a_summary_with_an_unnamed_member_terminates() {
     assert_eq!(codes("{=x1ti } \0\0\0 t {x=i2{|=i3}").first(), Some(&"E031"));
     assert_eq!(codes("{= other }"), ["E031"]);
 }

@@ -1,10 +1,11 @@
 //! Checking that every example on the reference page has the stated result.
 //!
-//! A ```` ```dudley ```` block must parse without errors, warnings or notes, unless its attributes say
-//! otherwise: `error=E031` expects that code as the first error, and `warning=W001` expects that code
-//! as the first warning or note. `native` places the data after a signature, `members` adds members to
-//! the table, and any other `name=value` sets a parameter. A ```` ```text ```` block that begins with `address` is the table of the preceding
-//! layout, as printed by `scibin dudley resolve --byte-order '<'`.
+//! A ```` ```dudley ```` block must parse without errors, warnings or notes, unless its attributes
+//! say otherwise: `error=E031` expects that code as the first error, and `warning=W001` expects
+//! that code as the first warning or note. `native` places the data after a signature, `members`
+//! adds members to the table, and any other `name=value` sets a parameter. A ```` ```text ````
+//! block that begins with `address` is the table of the preceding layout, as printed by
+//! `scibin dudley resolve --byte-order '<'`.
 
 use std::ops::ControlFlow;
 

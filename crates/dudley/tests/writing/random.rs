@@ -15,8 +15,8 @@ struct Item {
     values: Vec<i64>,
 }
 
-/// A path within an item, the number of values to put per instance, and the number of bits that are
-/// kept of each random value.
+/// A path within an item, the number of values to put per instance, and the number of bits kept
+/// from each random value.
 type Part = (&'static str, usize, u32);
 
 fn item() -> impl Strategy<Value = Item> {
