@@ -1,5 +1,5 @@
-//! Archives with the recorded status of the C implementation of Flux. This crate must accept exactly
-//! the archives that Flux extracts, except for the cases listed below.
+//! Archives with the recorded status of the C implementation of Flux. This crate must accept
+//! exactly the archives that Flux extracts, except for the cases listed below.
 
 use std::collections::BTreeMap;
 

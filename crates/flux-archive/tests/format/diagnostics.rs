@@ -324,7 +324,7 @@ fn blobvec(regions: &str) -> String {
 }
 
 #[test]
-fn r150_is_reported_if_a_region_is_malformed_or_ends_after_the_file() {
+fn r150_is_reported_if_a_region_is_malformed_or_extends_past_the_end_of_the_file() {
     for (regions, place) in [
         ("[5]", "/0"),
         ("[[0,4]]", "/0"),

@@ -84,7 +84,8 @@ fn rewriting_an_entry_written_by_the_c_code_changes_at_most_the_letter_case() {
         for object in case["reference"]["objects"].as_array().into_iter().flatten() {
             let theirs = object.to_string();
             let document = format!("[{theirs}]");
-            // Skip cases that violate RFC 37 with untidy paths, `..`, or text with a NUL.
+            // Skip cases that violate RFC 37: those with untidy paths, with `..`, or with a NUL in
+            // their text.
             if !OpenOptions::new()
                 .profile(Profile::Strict)
                 .lint(document.as_bytes())

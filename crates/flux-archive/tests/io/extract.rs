@@ -291,8 +291,7 @@ fn a_dry_run_counts_existing_directories_like_a_real_run() {
 }
 
 #[test]
-fn extraction_stops_at_the_first_failure_with_fail_fast_and_rejects_other_hashes_with_require_hash()
-{
+fn fail_fast_stops_at_the_first_failure_and_require_hash_rejects_other_hashes() {
     let sandbox = Sandbox::new();
     let store = MemoryStore::new();
     let blobref = store.put(HashType::Sha1, b"abc").unwrap();

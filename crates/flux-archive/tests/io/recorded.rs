@@ -223,8 +223,8 @@ fn only_the_listed_extract_cases_differ_from_the_recorded_results() {
     assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), cases.len(), faults.join("\n"));
 }
 
-/// The `create` cases in which the result of this crate differs from that of the C code: the name of
-/// the case, our result, and the result of the C code, in some cases with the reason.
+/// The `create` cases in which the result of this crate differs from that of the C code: the name
+/// of the case, our result, and the result of the C code, in some cases with the reason.
 const DIVERGE_CREATE: &[(&str, &str, &str)] = &[
     ("bytes nul", "base64", "utf-8 with a NUL, which Flux cannot read"),
     ("sparse leading hole under threshold (C double free)", "base64", "aborts"),

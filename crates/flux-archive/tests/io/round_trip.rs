@@ -356,7 +356,7 @@ fn each_extent_of_data_starts_a_new_chunk() {
 }
 
 #[test]
-fn an_open_file_passed_to_leave_out_is_omitted_under_all_its_names() {
+fn leave_out_omits_an_open_file_under_all_its_names() {
     let source = tempfile::tempdir().unwrap();
     fs::write(source.path().join("own"), "x").unwrap();
     fs::hard_link(source.path().join("own"), source.path().join("other")).unwrap();

@@ -13,7 +13,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params};
 use serde_json::{Value, json};
 
-/// The database schemas of flux-core: since version 0.87, and before version 0.77.
+/// The database schemas of flux-core since version 0.87 (`NEW`) and before version 0.77 (`OLD`).
 const NEW: &str = "
     CREATE TABLE objects(hash BLOB PRIMARY KEY, size INT, object BLOB, epoch INT DEFAULT 0);
     CREATE TABLE checkpt_v2(id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, value TEXT);";
