@@ -91,7 +91,7 @@ fn arrays_keep_their_own_blocks_after_a_line_ending_conversion() {
     let folder = Folder::new();
     let (tree, blocks) = lines_of_text();
     let file = with_index(&tree, &blocks);
-    // Block 0 now ends after the beginning of block 1.
+    // In `unix.asdf`, block 0 now ends after the beginning of block 1.
     folder.write("unix.asdf", replaced(&file, b"\r\n", b"\n"));
     folder.write("dos.asdf", replaced(&file, b"\n", b"\r\n"));
     for name in ["unix.asdf", "dos.asdf"] {
@@ -459,7 +459,8 @@ fn info_shows_the_data_despite_many_software_entries() {
     let is_node = |line: &&str| !line.ends_with("more)") && !line.ends_with("shows all)");
     let shown = outline.filter(is_node).count();
     assert_eq!(shown, 40, "{text}");
-    // The outline has 6 + 60 + 60 nodes plus the 2 items of `pairs`, 128 in total, but shows only 40.
+    // Without the library and the history, the tree has 6 + 60 + 60 nodes plus the 2 items of
+    // `pairs`, 128 in total, but the outline shows only 40.
     assert!(text.contains("... (88 more nodes; `scibin asdf tree` shows all)"), "{text}");
     let arrays = &json_of(&folder.done(&["info", "--json", "a.asdf"]))["arrays"];
     assert_eq!(

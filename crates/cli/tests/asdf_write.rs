@@ -122,7 +122,7 @@ fn asdf_new_reports_an_array_whose_type_the_standard_does_not_support() {
 }
 
 #[test]
-fn asdf_new_applies_the_compress_align_and_standard_options() {
+fn asdf_new_applies_the_compress_and_align_and_standard_options() {
     let folder = folder();
     folder.done(&[
         "asdf",

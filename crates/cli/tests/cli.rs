@@ -196,7 +196,7 @@ fn asdf_blocks_lists_the_header_of_each_block() {
 }
 
 #[test]
-fn asdf_salvage_finds_a_block_after_a_gap() {
+fn the_salvage_option_finds_a_block_after_a_gap() {
     let count = |arguments: &[&str]| json_of(&on(arguments, "gap", &[])).as_array().unwrap().len();
     assert_eq!(count(&["asdf", "blocks", "--json"]), 1);
     assert_eq!(count(&["asdf", "blocks", "--json", "--salvage"]), 2);

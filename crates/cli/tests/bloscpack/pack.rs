@@ -105,7 +105,8 @@ fn the_error_about_too_much_metadata_names_the_meta_size_option() {
         assert_eq!((status(&output), stdout(&output)), (2, String::new()), "{command:?}");
         let errors = stderr(&output);
         assert!(errors.contains("scibin: --meta-size: bytes of metadata: "), "{errors}");
-        // `append` and `meta` have the `--grow` option, but `pack` does not.
+        // Unlike `append` and `meta`, `pack` has no `--grow` option, so the message must not
+        // suggest it.
         assert!(!errors.contains("--grow"), "{errors}");
         assert_eq!(folder.names(), ["a.npy"]);
     }
@@ -185,7 +186,7 @@ fn an_empty_file_is_packed_as_one_empty_chunk() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn files_that_report_no_size_are_read_to_the_end() {
+fn files_that_report_a_size_of_0_are_read_to_the_end() {
     let source = "/proc/filesystems";
     let data = std::fs::read(source).unwrap();
     assert!(std::fs::metadata(source).unwrap().len() == 0 && !data.is_empty());

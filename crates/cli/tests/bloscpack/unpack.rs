@@ -138,7 +138,7 @@ fn the_no_verify_option_disables_the_digest_checks() {
 fn strict_reading_rejects_problems_that_lenient_reading_only_reports() {
     let folder = packed();
     let mut bytes = folder.read("a.blp");
-    bytes[12..16].copy_from_slice(&3999_i32.to_le_bytes()); // last_chunk
+    bytes[12..16].copy_from_slice(&3999_i32.to_le_bytes()); // Change `last_chunk`.
     folder.write("a.blp", &bytes);
     let output = folder.done(&["bloscpack", "unpack", "a.blp", "-f"]);
     assert!(stderr(&output).contains("SizeMismatch"), "{}", stderr(&output));
@@ -247,7 +247,7 @@ fn an_array_that_contradicts_the_data_causes_status_1() {
 
 #[test]
 #[cfg(unix)]
-fn closing_the_pipe_while_unpacking_is_not_a_failure() {
+fn a_closed_pipe_is_not_a_failure_of_bloscpack_commands() {
     let folder = Folder::new();
     folder.write("a", vec![7; 5 << 20]);
     folder.done(&["bloscpack", "pack", "a", "-l", "0", "-z", "1K"]);

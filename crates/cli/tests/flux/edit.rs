@@ -234,7 +234,7 @@ fn commands_that_rewrite_a_locked_archive_are_rejected() {
 }
 
 #[test]
-fn exactly_the_entries_of_those_concurrent_appends_that_succeed_are_kept() {
+fn a_concurrent_append_adds_its_entry_if_and_only_if_it_succeeds() {
     let folder = Folder::new();
     for name in ["x", "y"] {
         folder.write(name, bytes(200_000));
@@ -254,7 +254,7 @@ fn exactly_the_entries_of_those_concurrent_appends_that_succeed_are_kept() {
 }
 
 #[test]
-fn exactly_the_files_of_those_concurrent_create_commands_that_succeed_are_kept() {
+fn a_concurrent_create_command_adds_its_file_if_and_only_if_it_succeeds() {
     let folder = Folder::new();
     for name in ["x", "y"] {
         folder.write(name, bytes(200_000));

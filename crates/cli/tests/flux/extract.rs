@@ -194,7 +194,7 @@ fn an_archive_can_be_replaced_while_being_read() {
     folder.done(&["flux", "pack", "a.json", "--store", "blobs", "-o", "a.json", "--force"]);
     folder.done(&["flux", "lint", "--fix", "a.json"]);
     folder.done(&["flux", "verify", "-C", "src", "a.json"]);
-    // Extract a file that replaces its own archive.
+    // Extract a file that replaces the archive from which it is extracted.
     folder.write(
         "self.json",
         r#"[{"path":"self.json","mode":33188,"encoding":"utf-8","data":"gone","size":4}]"#,

@@ -196,7 +196,8 @@ fn complete_members_of_a_truncated_dump_are_rescued() {
     let output = folder.run(&["flux", "list", "--statedir", "dump.tar", "-n", "second"]);
     assert_eq!(status(&output), 1);
     assert!(stderr(&output).contains("archive.second was not found"), "{}", stderr(&output));
-    // An archive before the truncation is still printed, but the rest of the dump is reported as missing.
+    // An archive before the truncation is still printed, but the rest of the dump is reported as
+    // missing.
     for command in ["list", "info", "verify"] {
         let output = folder.run(&["flux", command, "--statedir", "dump.tar", "-n", "first"]);
         assert_eq!(status(&output), 1, "{command}: {}", stderr(&output));

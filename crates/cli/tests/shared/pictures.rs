@@ -55,7 +55,7 @@ fn each_pixel_of_a_reduced_picture_is_the_mean_of_a_block() {
 }
 
 #[test]
-fn the_range_scale_and_colors_options_change_the_picture() {
+fn the_range_and_scale_and_colors_options_change_the_picture() {
     let folder = ramp();
     let pixel = |options: &[&str]| {
         let all = [&["get", "x.asdf", "/x", "--png", "-"], options].concat();
@@ -183,7 +183,8 @@ fn a_preview_of_a_large_array_omits_rows_and_columns() {
     let folder = Folder::new();
     put(&folder, "|u1", &[100, 100], &vec![7; 10_000]);
     let shown = stdout(&folder.done(&["get", "x.asdf", "/x", "--preview"]));
-    // Two of the 24 lines are reserved. The other 22 lines can show two rows of pixels each.
+    // Two of the 24 lines are reserved. The other 22 lines can show two rows of pixels each, which
+    // is not enough for 1 in 2 rows. 1 in 3 rows fill 17 lines, and one line follows the picture.
     assert_eq!(shown.lines().count(), 18, "{shown}");
     let last = "1 in 3 elements along each axis; dark 7, light 7";
     assert_eq!(shown.lines().last(), Some(last));

@@ -89,7 +89,7 @@ const PRINTING: &[&str] = &[
 ];
 
 #[test]
-fn commands_that_change_check_or_compare_files_print_nothing_with_quiet() {
+fn commands_that_write_or_check_or_compare_files_print_nothing_with_quiet() {
     let mut faults = Vec::new();
     let schemas = testdata::path("asdf/schemas");
     for command in SILENT {

@@ -215,7 +215,7 @@ fn named(folder: &Folder, name: &str, arguments: &[&str]) -> Output {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn files_that_report_no_size_are_read_to_the_end() {
+fn files_that_report_a_size_of_0_are_read_to_the_end() {
     let folder = Folder::new();
     let file = "/proc/self/comm";
     assert_eq!(std::fs::metadata(file).unwrap().len(), 0);
