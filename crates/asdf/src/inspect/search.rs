@@ -97,8 +97,8 @@ impl Relation {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Match<'a> {
-    /// The pointer through which the node was found. If an alias refers to the node, the alias is
-    /// a separate match with its own pointer.
+    /// The pointer through which the node was found, relative to the node where the search began. If
+    /// an alias refers to the found node, the alias is a separate match with its own pointer.
     pub pointer: String,
     /// The node that was found.
     pub node: Node<'a>,
@@ -106,7 +106,7 @@ pub struct Match<'a> {
 
 impl Match<'_> {
     /// Describes the value on one short line: the text of a scalar (in quotes if it is a string), the type and
-    /// shape of an array, or the number of items in a collection.
+    /// shape of an array, or the number of items or keys in a collection.
     pub fn summary(&self) -> String {
         match self.node.is_ndarray().then(|| self.node.ndarray()) {
             Some(Ok(array)) => {
@@ -171,7 +171,8 @@ impl<'t> Search<'t> {
         self
     }
 
-    /// Restricts the search to nodes whose pointer matches a pattern.
+    /// Restricts the search to nodes whose pointer, relative to the node where the search begins, matches a
+    /// pattern.
     #[must_use]
     pub fn pointers(mut self, pattern: Pattern) -> Self {
         self.pointers = Some(pattern);
@@ -190,14 +191,14 @@ impl<'t> Search<'t> {
 }
 
 impl<'a> Node<'a> {
-    /// Calls `found` with each node that matches a search, until `found` returns `Break`. Nodes on higher
-    /// levels are found first. The items of a collection are searched only once, regardless of the number of
-    /// aliases to the collection.
+    /// Searches this node and everything below it. Calls `found` with each matching node, until `found` returns
+    /// `Break`. Nodes on higher levels are found first. The content of a collection is searched only once,
+    /// regardless of the number of aliases to the collection.
     ///
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the tree is too large, for example
-    /// because of merge keys, or if the pointers of the matches become too long. Fails with
+    /// because of merge keys, or if the pointers to the matches are too long in total. Fails with
     /// [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection.
     pub fn search(
         self,

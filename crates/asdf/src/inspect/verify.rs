@@ -10,8 +10,8 @@ use crate::tree::Node;
 
 use super::unopened_files::UnopenedFiles;
 
-/// A function that is called on any thread after a block has been checked. Its argument is the
-/// stored size of the block in bytes, or 0 if it is unknown.
+/// A function that is called after each block has been checked, possibly on another thread. Its argument is the
+/// stored size of the block in bytes, or 0 if the size is unknown.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// Options for checking a file.
@@ -56,12 +56,12 @@ pub struct VerifyReport {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CheckedBlock {
-    /// The path of the external file that contains the block, its URI if a resolver opened it, or
-    /// `None` if the block is in the checked file.
+    /// The path of the external file that contains the block, or its URI if a resolver opened the
+    /// file. `None` if the block is in the checked file itself.
     pub path: Option<String>,
     /// Zero-based index of the block in its file.
     pub index: usize,
-    /// Size of the stored data in bytes, or 0 if it is unknown.
+    /// Size of the stored data in bytes, or 0 if the size is unknown.
     pub stored_len: u64,
     /// The result of verifying the checksum, or `None` if the block cannot be read or decoded.
     pub checksum: Option<ChecksumVerdict>,

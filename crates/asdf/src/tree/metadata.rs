@@ -158,8 +158,8 @@ impl Asdf {
     ///
     /// # Errors
     ///
-    /// Same as [`document`](Self::document). Also fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if
-    /// `asdf_library` lacks a `name` or a `version`.
+    /// Same as [`document`](Self::document). Also fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the
+    /// `name` or the `version` in `asdf_library` is missing, null or a collection.
     pub fn library(&self) -> Result<Option<Software>> {
         self.tree()?.get("asdf_library").map(software).transpose()
     }
@@ -169,8 +169,9 @@ impl Asdf {
     /// # Errors
     ///
     /// Same as [`document`](Self::document). Also fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if
-    /// `history` is a scalar other than null, or if anything in it lacks a required key: `description` in an entry,
-    /// `extension_class` in an extension, `name` and `version` in software.
+    /// `history` is a scalar other than null, or if the value of a required key in it is missing, null or a
+    /// collection. The required keys are `description` in an entry, `extension_class` in an extension, and `name`
+    /// and `version` in software.
     pub fn history(&self) -> Result<History> {
         let Some(history) = self.tree()?.get("history") else { return Ok(History::default()) };
         match history.kind() {

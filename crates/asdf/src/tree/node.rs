@@ -167,8 +167,8 @@ impl<'a> Node<'a> {
     ///   missing or invalid,
     /// - [`Data`](ArrayError::Data) if the block does not exist or is invalid, or if its file cannot be opened,
     /// - [`OutsideBlock`](ArrayError::OutsideBlock) if some elements lie outside the block,
-    /// - [`Inline`](ArrayError::Inline) if elements in the tree do not fit the declaration,
-    /// - [`Mask`](ArrayError::Mask) if the mask does not fit the array.
+    /// - [`Inline`](ArrayError::Inline) if elements in the tree do not fit the declaration or each other,
+    /// - [`Mask`](ArrayError::Mask) if the mask is invalid or does not fit the array.
     ///
     /// Also fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are more than
     /// [`Limits::max_items`](crate::Limits::max_items) elements in the tree, or if they take more than
@@ -234,8 +234,8 @@ impl<'a> Node<'a> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the node is not an integer, or is
-    /// a literal with more than 9,864 digits. Also fails like [`ndarray`](Self::ndarray) and
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the node is not a valid integer, or
+    /// is a literal with more than 9,864 digits. Also fails like [`ndarray`](Self::ndarray) and
     /// [`NdArray::read`] if the words of a `!core/integer` node cannot be read.
     pub fn integer(self) -> Result<BigInt> {
         if self.core_name() == Some("integer") {

@@ -56,7 +56,8 @@ impl<'a> Node<'a> {
     /// - [`Cycle`](ReferenceError::Cycle) if the references form a cycle,
     /// - [`TooDeep`](ReferenceError::TooDeep) if more than 64 references follow each other,
     /// - [`Syntax`](ReferenceError::Syntax) if a URI is invalid,
-    /// - [`Forbidden`](ReferenceError::Forbidden) if the policy does not allow opening the file,
+    /// - [`Forbidden`](ReferenceError::Forbidden) if the policy does not allow opening the file, if it is not
+    ///   a regular file, or if its path is relative but the folder of the referring file is unknown,
     /// - [`NotFound`](ReferenceError::NotFound) if the file or the node does not exist,
     /// - [`External`](ReferenceError::External) if the file cannot be opened or its tree is invalid.
     pub fn resolve(self) -> Result<Self> {

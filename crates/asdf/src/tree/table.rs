@@ -73,10 +73,11 @@ impl<'a> Node<'a> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the node is not a table, if a column is a
-    /// single element, or if the columns differ in length; with [`ErrorKind::Limit`](crate::ErrorKind::Limit)
-    /// if the table has more than [`Limits::max_items`](crate::Limits::max_items) rows; and like
-    /// [`ndarray`](Self::ndarray) if the array of a column cannot be opened.
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the node is not a table, if the array of a
+    /// column has no dimensions, or if the columns differ in length; with
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the table has more than
+    /// [`Limits::max_items`](crate::Limits::max_items) rows; and like [`ndarray`](Self::ndarray) if the array of
+    /// a column cannot be opened.
     pub fn table(self) -> Result<Table<'a>> {
         let columns = self.get("columns").filter(|columns| columns.kind() == NodeKind::Sequence);
         let (true, Some(columns)) = (self.is_table(), columns) else {

@@ -9,10 +9,10 @@ use crate::yaml::NodeKind;
 impl Tree {
     /// Copies the tree of a file. Arrays with fewer than `inline_below` elements are moved into the tree. All
     /// other arrays stay in their blocks, which a [`Writer`](crate::Writer) can copy. An array is not moved if
-    /// the standard has no inline form for it, which is the case for single elements, integers outside the range
-    /// of literals, and bytes that are not text. Arrays of records that contain lists or other records are not
-    /// moved either, because the reference implementation cannot read them. An open shape, `'*'`, is replaced
-    /// with the actual number of rows.
+    /// the standard has no inline form for it, which is the case for arrays without dimensions, for integers
+    /// outside the range of literals, and for text that is not valid ASCII or Unicode. Arrays of records that
+    /// contain lists or other records are not moved either, because the reference implementation cannot read
+    /// their inline form. The `'*'` in an open shape is replaced with the actual number of rows.
     ///
     /// ```
     /// use asdf::{Asdf, Tree, Writer};
@@ -34,9 +34,9 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Same as [`Asdf::document`] and [`from_node`](Self::from_node). Also fails like [`Node::ndarray`] and
-    /// [`Array::from_file`] if an array that may have to be moved into the tree, or whose shape is open, cannot
-    /// be opened or read.
+    /// Same as [`Asdf::document`] and [`from_node`](Self::from_node). Also fails like [`Node::ndarray`] if an
+    /// array in a block cannot be opened, and like [`Array::from_file`] if an array with fewer than `inline_below`
+    /// elements cannot be read. If `inline_below` is 0, only arrays with an open shape are opened.
     pub fn from_file(file: &Asdf, inline_below: u64) -> Result<Self> {
         Self::of_file(file, Inline::Below(inline_below))
     }
@@ -46,8 +46,8 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Same as [`from_file`](Self::from_file). Also fails with [`ErrorKind::Unwritable`] if an array contains
-    /// bytes that are not text.
+    /// Same as [`from_file`](Self::from_file), except that every array in a block is opened and read. Also fails
+    /// with [`ErrorKind::Unwritable`] if an array contains text that is not valid ASCII or Unicode.
     pub fn from_file_inline(file: &Asdf) -> Result<Self> {
         Self::of_file(file, Inline::All)
     }

@@ -25,8 +25,8 @@ pub enum Value {
     Null,
     /// A boolean.
     Bool(bool),
-    /// An integer of any size. A [`Writer`](crate::Writer) writes integers outside the range of
-    /// literals (64 bits) as `!core/integer`.
+    /// An integer of any size. The standard allows literals from -2^63 + 2 to 2^63 - 1; a
+    /// [`Writer`](crate::Writer) writes any other integer as `!core/integer`.
     Int(Integer<'static>),
     /// A floating-point number.
     Float(f64),

@@ -185,7 +185,8 @@ impl Tree {
         let value = value.into();
         let mut place = &mut self.root;
         for (at, token) in tokens.iter().enumerate() {
-            // Resolve a handle. The root and the shared nodes are separate fields, so both can be borrowed.
+            // If the value is a handle, resolve it. The root and the shared nodes are separate fields, so both
+            // can be borrowed.
             if let Value::Shared(handle) = place.untagged() {
                 let handle = *handle;
                 let shared = self.shared.get_mut(handle.0);

@@ -126,7 +126,7 @@ fn a_comparison_reports_differences_in_the_type_and_shape_and_elements_of_an_arr
     assert_eq!(of("[[1, 2], [3, 4]]", "[[1, 2], [3, 4]]"), [""; 0]);
     assert_eq!(
         of("[[1, 2], [3, 4]]", "[[1, 5], [3, 9]]"),
-        ["~ /a: 2 of 4 elements differ, the first at [0, 1]: 2 -> 5, at most by 5"]
+        ["~ /a: 2 of 4 elements differ, the first at [0, 1]: 2 -> 5, by at most 5"]
     );
     assert_eq!(of("[1, 2]", "[1, 2, 3]"), ["~ /a: shape [2] -> [3]"]);
     // A different type is reported, but the numbers are still compared.
@@ -214,7 +214,7 @@ fn differences_in_large_arrays_are_found_and_counted() {
     let after = blocks(&data, tree);
     assert_eq!(
         compared(&Compare::new(), &before, &after).unwrap(),
-        ["~ /a: 2 of 12000000 elements differ, the first at [1, 0]: 7 -> 8, at most by 2"]
+        ["~ /a: 2 of 12000000 elements differ, the first at [1, 0]: 7 -> 8, by at most 2"]
     );
 }
 

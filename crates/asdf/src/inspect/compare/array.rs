@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::file::blocks::{has_checksum, join};
 use crate::ndarray::{NdArray, Origin, Record, ScalarType, Slice, datatype_name};
 
-/// Number of bytes of each array that are compared at a time.
+/// Maximum number of bytes of each array that are compared at a time.
 const PIECE: u64 = 4 << 20;
 
 /// Maximum number of elements that are compared if, in both arrays, many elements share the same bytes.
@@ -49,7 +49,7 @@ impl fmt::Display for ElementsDifference {
         let total = diagnostic::count(*total, "element");
         write!(f, "{count} of {total} {differ}, the first at {first:?}: {from} -> {to}")?;
         match largest {
-            Some(largest) if *count > 1 => write!(f, ", at most by {largest}"),
+            Some(largest) if *count > 1 => write!(f, ", by at most {largest}"),
             _ => Ok(()),
         }
     }

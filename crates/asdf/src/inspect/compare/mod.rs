@@ -80,9 +80,9 @@ struct Tolerance {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// The pointer to the node. If only one of the trees contains the node, the pointer applies to
-    /// that tree. If the difference is in a field of an array of records, the name of the field is
-    /// appended to the pointer to the array.
+    /// The pointer to the node, relative to the two nodes that [`Compare::run`] compares. If only one
+    /// of the trees contains the node, the pointer applies to that tree. If the difference is in a
+    /// field of an array of records, the name of the field is appended to the pointer to the array.
     pub pointer: String,
     /// The kind of difference, with details.
     pub kind: DifferenceKind,
@@ -157,29 +157,31 @@ impl Compare {
         Self::default()
     }
 
-    /// Sets the tolerance for comparing numbers, relative to the number in the second tree. Default: 0.
+    /// Sets the relative tolerance for comparing numbers, as a fraction of the number in the second tree. The
+    /// absolute tolerance is added to it. Default: 0.
     #[must_use]
     pub fn rtol(mut self, rtol: f64) -> Self {
         self.tolerance.rtol = rtol;
         self
     }
 
-    /// Sets the absolute tolerance for comparing numbers. Default: 0.
+    /// Sets the absolute tolerance for comparing numbers. The relative tolerance is added to it. Default: 0.
     #[must_use]
     pub fn atol(mut self, atol: f64) -> Self {
         self.tolerance.atol = atol;
         self
     }
 
-    /// Ignores the nodes that match a pattern, and everything below them.
+    /// Ignores the nodes whose pointer matches a pattern, and everything below them. The pointer is relative to
+    /// the two nodes that [`run`](Self::run) compares.
     #[must_use]
     pub fn ignore(mut self, pattern: Pattern) -> Self {
         self.ignore.push(pattern);
         self
     }
 
-    /// Ignores the records of the libraries that wrote the files: the key `asdf_library`, and the
-    /// extensions in the history whose software is one of these libraries. These records differ
+    /// Ignores the records of the libraries that wrote the files: the key `asdf_library`, and those
+    /// extensions in the history whose software is one of the libraries. These records differ
     /// whenever the same content was written by a different program, or by a different version of
     /// the program.
     #[must_use]

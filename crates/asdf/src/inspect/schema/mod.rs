@@ -19,10 +19,11 @@
 //! ```
 //!
 //! As in the reference implementation, every node with a tag is checked against the schemas for that tag,
-//! unless the tag is one of YAML's own. Keywords are interpreted as leniently as there: `format` has no effect,
-//! except that `type: string` with `format: date-time` allows times, and keys next to `$ref` in a schema are
-//! ignored. A node `{$ref: URI}` is not checked, because its content is elsewhere; however, the root and nodes
-//! with other keys next to `$ref` are checked as usual. Nothing is ever fetched over a network.
+//! unless the tag is one of YAML's own. Keywords are also interpreted as leniently as in that implementation:
+//! `format` has no effect, except that `type: string` with `format: date-time` allows times, and keys next to
+//! `$ref` in a schema are ignored. A node `{$ref: URI}` is not checked, because its content is elsewhere;
+//! however, the root and nodes with other keys next to `$ref` are checked as usual. Nothing is ever fetched over
+//! a network.
 //!
 //! ```
 //! use asdf::Asdf;
@@ -91,15 +92,16 @@ impl Asdf {
     ///
     /// In files that declare version 1.5.0 of the standard, an earlier version or none, keys with a
     /// default count as present, because the reference implementation fills them in. If several
-    /// manifests contain a tag, the manifests of extensions listed in the history of the file take
-    /// precedence, and among these the newest is used.
+    /// manifests contain a tag, the newest manifest whose extension is listed in the history of the
+    /// file is used or, if none is listed, the newest of all.
     ///
     /// # Errors
     ///
-    /// Same as [`document`](Self::document). Also fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
-    /// checking takes too many steps, for example because of nested alternatives, if schemas, including those
-    /// reached through references, are nested more than 200 levels deep, or if there are more than
-    /// [`Limits::max_items`](crate::Limits::max_items) mismatches.
+    /// Same as [`document`](Self::document). Also fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit)
+    ///
+    /// - if checking takes too many steps, for example because of nested alternatives,
+    /// - if schemas, including those reached through references, are nested more than 200 levels deep,
+    /// - if there are more than [`Limits::max_items`](crate::Limits::max_items) mismatches.
     pub fn validate(&self, schemas: &Schemas) -> Result<Vec<Mismatch>> {
         let document = self.document()?;
         let tags = FileTags::of(schemas, document.root());

@@ -56,9 +56,9 @@ impl<'s> FileTags<'s> {
         Self { schemas, extensions: uris.map(str::to_owned).collect() }
     }
 
-    /// Returns the URIs of the schemas for a tag. If several manifests contain the tag, manifests whose
-    /// extension is listed in the file take precedence; among these, the newest is used. For a tag without a
-    /// manifest, the URI is derived from the tag, as was usual before manifests existed.
+    /// Returns the URIs of the schemas for a tag. If several manifests contain the tag, the newest manifest
+    /// whose extension is listed in the file is used or, if none is listed, the newest of all. For a tag without
+    /// a manifest, the URI is derived from the tag, as was usual before manifests existed.
     pub(super) fn schemas_of(&self, tag: &str) -> Vec<&'s str> {
         if let Some(manifests) = self.schemas.by_tag.get(tag) {
             let is_named = |manifest: &TagSchemas| {
@@ -86,7 +86,7 @@ impl<'s> FileTags<'s> {
 pub struct FolderReport {
     /// Number of schemas and manifests that have been read.
     pub read: usize,
-    /// YAML files and subfolders that could not be read, with the errors.
+    /// YAML files and subfolders that could not be read, each with the error.
     pub failed: Vec<(PathBuf, Error)>,
 }
 
@@ -96,15 +96,15 @@ impl Schemas {
         Self::default()
     }
 
-    /// Returns `true` if there are no schemas or manifests with an `id`.
+    /// Returns `true` if no document in the collection has an `id`. A manifest may lack one.
     pub fn is_empty(&self) -> bool {
         self.by_uri.is_empty()
     }
 
     /// Reads a schema or a manifest. Returns `false` and ignores the text if it has neither `id` nor `tags`.
-    /// If an `id` occurs more than once, the first document is used. If several manifests contain the same
-    /// tag, manifests whose extension is listed in the history of the file take precedence; among these, the
-    /// newest is used.
+    /// If several documents have the same `id`, the one that was added first is used. If several manifests
+    /// contain the same tag, [`Asdf::validate`](crate::Asdf::validate) and [`describe`](Self::describe) use the
+    /// newest one whose extension is listed in the history of the file or, if none is listed, the newest of all.
     ///
     /// # Errors
     ///
@@ -147,9 +147,10 @@ impl Schemas {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the folder cannot be listed, and with
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it contains more than 200,000 files and folders. The
-    /// report lists the YAML files and subfolders that cannot be read.
+    /// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the folder cannot be opened, or if an error occurs
+    /// while listing it or a subfolder. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the folder
+    /// and its subfolders contain more than 200,000 files and folders. The report lists the subfolders that
+    /// cannot be opened, and the YAML files that cannot be read, are invalid or are larger than 16 MiB.
     #[cfg(any(unix, windows))]
     pub fn add_folder(&mut self, folder: impl AsRef<Path>) -> Result<FolderReport> {
         let mut report = FolderReport::default();

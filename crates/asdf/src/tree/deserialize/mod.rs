@@ -12,7 +12,7 @@
 //! | key | a string in its JSON form (`7`, `true`, `null`), or a number if the type requires one |
 //! | `!!set` | sequence of its keys, or map |
 //! | `!!omap`, `!!pairs` | sequence of pairs, or map |
-//! | `!core/complex` | sequence of real and imaginary part, or its text if the type requires a string |
+//! | `!core/complex` | sequence of the real and imaginary parts, or its text if the type requires a string |
 //! | `!core/integer` in a file | the integer |
 //! | other tags | the content |
 //!
@@ -98,8 +98,8 @@ impl<'a> YamlNode<'a> {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a node does not fit the type, contains itself,
-    /// or exceeds the [limits](DeserializeLimits). The error contains the JSON Pointer, line and column of the
-    /// node.
+    /// or exceeds the [limits](DeserializeLimits). The error contains the line and column of the node, and its
+    /// JSON Pointer, unless that is longer than 1 KiB.
     pub fn deserialize<T: Deserialize<'a>>(self) -> Result<T> {
         self.deserialize_with(&DeserializeLimits::default())
     }

@@ -257,7 +257,7 @@ impl TreeText {
     /// # Errors
     ///
     /// Same as [`remove`](Self::remove). Also fails with [`ErrorKind::Unwritable`] if the pointer leads to an
-    /// item of a list, if its key occurs more than once, or if the new key already exists.
+    /// item of a list, if the old key occurs more than once, or if the new key already exists.
     pub fn rename(&mut self, pointer: &str, key: &str) -> Result<()> {
         let target = Target::find_existing(self.document.root(), pointer)?;
         let container = target.container;

@@ -199,7 +199,7 @@ fn is_of_literals(value: &Value) -> bool {
 }
 
 fn not_text() -> Error {
-    let message = "text that is not valid ASCII or Unicode cannot be written in the tree";
+    let message = "text that is not valid ASCII or Unicode cannot be written to the tree";
     Error::unwritable(message)
 }
 
