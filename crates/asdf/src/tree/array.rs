@@ -166,19 +166,19 @@ pub(super) struct ArrayDescription {
 /// Determines the type and shape of an array without reading any elements in blocks. They are declared in the
 /// tree, with two exceptions: the open dimension `'*'` depends on the size of the block, and inline data may
 /// lack a datatype or a shape, which are then inferred from the items.
-pub(super) fn describe(file: &crate::Asdf, node: YamlNode<'_>) -> Result<ArrayDescription> {
+pub(super) fn describe(files: Files<'_>, node: YamlNode<'_>) -> Result<ArrayDescription> {
     let mut diagnostics = Vec::new();
     let header = ArrayHeader::parse(node, &mut diagnostics);
-    file.reports().extend(diagnostics);
+    files.current.reports().extend(diagnostics);
     let header = header?;
     if let Source::Inline(data) = header.source {
-        let inferred = inline::infer(&header, data, &file.options().limits)?;
+        let inferred = inline::infer(&header, data, &files.current.options().limits)?;
         let dtype = inferred.datatype.descr_json().to_string();
         return Ok(ArrayDescription { dtype, shape: inferred.shape });
     }
     let (datatype, shape) = header.type_and_shape(node)?;
     // Only find the block if the shape is open.
-    let len = if shape.streamed { find_block(Files::of(file), &header.source)?.1 } else { 0 };
+    let len = if shape.streamed { find_block(files, &header.source)?.1 } else { 0 };
     let (shape, _) = concrete_shape(shape, &header, datatype.itemsize(), len, node)?;
     Ok(ArrayDescription { dtype: datatype.descr_json().to_string(), shape })
 }

@@ -254,7 +254,7 @@ impl<'a> Writer<'a, '_> {
     /// Writes a node whose tag has a special JSON form. Returns `false` for any other node.
     fn special(&mut self, node: YamlNode<'a>) -> Result<bool> {
         match (node.core_name(), self.files) {
-            (Some("ndarray"), Some(files)) => match array::describe(files.current, node) {
+            (Some("ndarray"), Some(files)) => match array::describe(files, node) {
                 Ok(ArrayDescription { dtype, shape }) => {
                     // Count long lists of fields towards the limit, because aliases let many arrays
                     // share the same list.

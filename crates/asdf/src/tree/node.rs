@@ -276,7 +276,7 @@ impl Node<'_> {
     ///
     /// Same as [`json::write`].
     pub fn write_json(self, out: &mut dyn Write, options: &json::Options) -> Result<()> {
-        json::write_node(self.yaml, Some(Files::of(self.file())), *options, out)
+        json::write_node(self.yaml, Some(self.files), *options, out)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use asdf::ndarray::ArrayError;
 use asdf::tree::ReferenceError;
@@ -69,6 +70,28 @@ fn an_array_is_read_from_an_external_file_in_a_subfolder() {
     fs::create_dir(folder.path().join("sub")).unwrap();
     fs::write(folder.path().join("sub/x.asdf"), exploded(&[1, 2])).unwrap();
     assert_eq!(read(folder.path(), External::SameDir).unwrap(), [1, 2]);
+}
+
+#[test]
+fn the_json_of_a_node_in_an_external_file_uses_the_files_that_are_already_open() {
+    let keys = "source: x, datatype: uint8, byteorder: big, shape: ['*']";
+    let external = bytes_of(&format!("a: !core/ndarray-1.1.0 {{{keys}}}"), &[]);
+    let opened = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&opened);
+    let resolver = External::Resolver(Arc::new(move |uri: &str| {
+        count.fetch_add(1, Ordering::Relaxed);
+        let bytes = if uri == "x" { exploded(&[5, 6]) } else { external.clone() };
+        Ok(Arc::new(Bytes::from(bytes)))
+    }));
+    let main = bytes_of("b: {$ref: 'external#/a'}", &[]);
+    let file = OpenOptions::new().external(resolver).from_bytes(main).unwrap();
+    let array = node(&file, "/b").resolve().unwrap();
+    assert_eq!(array.ndarray().unwrap().read::<u8>().unwrap(), [5, 6]);
+    let mut json = Vec::new();
+    array.write_json(&mut json, &asdf::tree::json::Options::new()).unwrap();
+    let json = String::from_utf8(json).unwrap();
+    assert!(json.contains(r#""shape":[2]"#), "{json}");
+    assert_eq!(opened.load(Ordering::Relaxed), 2);
 }
 
 #[test]

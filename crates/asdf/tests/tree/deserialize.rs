@@ -333,6 +333,18 @@ fn deserializing_aliases_that_expand_too_much_is_an_error() {
 }
 
 #[test]
+fn only_aliases_and_merge_keys_count_towards_the_limit_on_expansion() {
+    let limits = DeserializeLimits::default().max_expanded(0).max_expanded_bytes(0);
+    let plain = parse("a: {b: [1, {c: d}], 2: !!set {e, f}}\ng: !!omap [{h: i}]\n");
+    plain.root().deserialize_with::<Value>(&limits).unwrap();
+    for text in ["a: &a [1]\nb: *a\n", "a: &a {b: 1, c: 2}\nd: {<<: *a}\n"] {
+        let document = parse(text);
+        let error = document.root().deserialize_with::<Value>(&limits).unwrap_err();
+        assert!(place(&error).0.contains("expand to more than"), "{text}: {error}");
+    }
+}
+
+#[test]
 fn arrays_and_integers_and_complex_numbers_of_a_file_are_deserialized() {
     let file = Asdf::from_bytes(
         &b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\

@@ -289,13 +289,15 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         Entries::visit(entries, &path, self, visitor)
     }
 
-    /// Returns the entries of a mapping. Merged entries are collected in memory.
+    /// Returns the entries of a mapping. Merged entries are collected in memory, so they count even
+    /// if they are not visited.
     fn entries(
         &self,
     ) -> Result<impl ExactSizeIterator<Item = (YamlNode<'a>, YamlNode<'a>)> + use<'a>, Failure>
     {
         let entries = self.node.entries();
-        self.walk.spend(self.node, entries.len() as u64)?;
+        let merged = entries.len().saturating_sub(self.node.raw_entries().len());
+        self.walk.spend(self.node, merged as u64)?;
         Ok(entries)
     }
 
