@@ -70,8 +70,8 @@ pub(crate) enum FileKey {
 }
 
 impl OpenOptions {
-    /// Opens a file. A small file is read into memory as a whole, and a larger one on demand; see
-    /// also [`Self::mmap`].
+    /// Opens a file. A small file is read into memory as a whole. A larger file is read on demand, or
+    /// mapped if [`Self::mmap`] is set.
     ///
     /// ```
     /// use asdf::{Asdf, OpenOptions, Strictness, Tree, Writer};
@@ -94,7 +94,7 @@ impl OpenOptions {
         Ok(Asdf::new(OpenFile::by_path(path, self)?, Some(path.to_owned()), self))
     }
 
-    /// Opens a file in memory without copying it.
+    /// Opens a file that is already in memory. The file is not copied.
     ///
     /// # Errors
     ///
@@ -150,7 +150,7 @@ impl Asdf {
         OpenOptions::default().open(path)
     }
 
-    /// Opens a file in memory with the default options, without copying it.
+    /// Opens a file that is already in memory, with the default options. The file is not copied.
     ///
     /// ```
     /// use asdf::{Asdf, ErrorKind};
@@ -321,9 +321,9 @@ impl Asdf {
         self.blocks.reports()
     }
 
-    /// Iterates over the external files opened so far, each with its URI if a resolver opened it,
-    /// and with its path otherwise. Paths of files in the folder of this file are relative to that
-    /// folder.
+    /// Iterates over the external files opened so far. Each file comes with its URI if a resolver
+    /// opened it, and with its path otherwise. If the file is in the folder of this file or in one of
+    /// its subfolders, the path is relative to that folder.
     pub fn other_files(&self) -> impl Iterator<Item = (String, &Self)> {
         let folder = self.path.as_ref().and_then(|path| path.canonicalize().ok());
         let folder = folder.and_then(|path| path.parent().map(Path::to_owned)).unwrap_or_default();
@@ -357,7 +357,7 @@ impl Asdf {
         Ok(&self.other_files[index].1)
     }
 
-    /// Opens an external file with the options of this file, through its pool of open files.
+    /// Opens an external file with the same options as this file, using this file's pool of open files.
     #[cfg(any(unix, windows))]
     pub(crate) fn open_other(&self, path: &Path) -> Result<Self> {
         let file = OpenFile::in_pool(path, &self.options, &self.pool)?;

@@ -47,7 +47,7 @@ fn part(text: &str) -> Option<(Part, &str)> {
     let value = match number {
         // Without digits, the imaginary part is 1.
         "" => after_unit.map(|_| 1.0)?,
-        // Rust's parser also accepts `infinity`, `inf` and `nan`, in upper or lower case.
+        // Rust's parser also accepts `infinity`, `inf` and `nan`, regardless of case.
         _ => number.parse::<f64>().ok()?,
     } * sign;
     Some(match after_unit {
@@ -56,7 +56,7 @@ fn part(text: &str) -> Option<(Part, &str)> {
     })
 }
 
-/// Returns the length of `infinity`, `inf` or `nan` at the start of a string.
+/// Returns the length of `infinity`, `inf` or `nan` at the start of a string, regardless of case.
 fn word_len(text: &str) -> Option<usize> {
     let starts =
         |word: &&str| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));

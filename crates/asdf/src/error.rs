@@ -6,7 +6,7 @@ use std::sync::Arc;
 use binio::diagnostic::count;
 use thiserror::Error as ThisError;
 
-/// The `Result` type of this crate, whose error defaults to [`Error`].
+/// The `Result` type of this crate. Its error type defaults to [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 binio::error_type! {
@@ -54,7 +54,8 @@ pub enum ErrorKind {
     Yaml {
         /// The message, which says what was expected and what was found.
         message: String,
-        /// JSON Pointer to the node, if the tree could be parsed.
+        /// JSON Pointer to the node. `None` if the tree cannot be parsed, or if
+        /// [`YamlNode::to_pointer`](crate::yaml::YamlNode::to_pointer) returns `None`.
         pointer: Option<String>,
         /// Number of the line in the file, counted from 1.
         line: u32,
@@ -82,7 +83,8 @@ pub enum ErrorKind {
     /// A node is not an array, or its data cannot be read.
     #[error("{}: {kind}", place(pointer.as_deref(), "array at ", *line, *column))]
     Array {
-        /// JSON Pointer to the node.
+        /// JSON Pointer to the node. `None` if
+        /// [`YamlNode::to_pointer`](crate::yaml::YamlNode::to_pointer) returns `None`.
         pointer: Option<String>,
         /// Number of the line in the file, counted from 1.
         line: u32,
@@ -113,9 +115,9 @@ pub enum ErrorKind {
     Limit {
         /// The quantity that is limited.
         what: &'static str,
-        /// The limit.
+        /// The maximum value allowed.
         limit: u64,
-        /// The requested amount.
+        /// The value that exceeded the limit. If reading stopped at the limit, the file may require more.
         requested: u64,
     },
     /// The machine does not have enough memory for a buffer that the limits allow.
@@ -219,7 +221,7 @@ pub enum BlockError {
         binio::diagnostic::count(*count, "block")
     )]
     NoSuchBlock {
-        /// The number of blocks.
+        /// The number of blocks in the file.
         count: usize,
     },
     /// There is no block magic at the offset where a block should begin.
@@ -265,7 +267,7 @@ pub enum BlockError {
         /// The number of bytes added, which is negative if bytes were removed.
         added: i64,
     },
-    /// The data does not match the checksum of the header.
+    /// The data does not match the checksum in the header.
     #[error(
         "the checksum in the header is {}, but the checksum of the stored bytes is {}",
         hex(expected),
@@ -311,7 +313,7 @@ pub enum CodecError {
     /// The block is both streamed and compressed, so the length of its data is unknown.
     #[error("a streamed block cannot be compressed")]
     StreamedCompressed,
-    /// The stream ended before all requested bytes were decoded.
+    /// The stream ends before all requested bytes have been decoded.
     #[error("the stream ends after {}, but {expected} were expected", count(*found, "byte"))]
     ShortStream {
         /// Number of bytes to which the stream decodes.
@@ -357,14 +359,14 @@ pub enum ArrayError {
     /// Some elements lie outside the block.
     #[error("the elements are at bytes {low}..{high}, but the block has only {}", count(*len, "byte"))]
     OutsideBlock {
-        /// Offset of the elements' first byte in the data of the block.
+        /// Offset of the first byte of the elements in the data of the block.
         low: i128,
-        /// Offset after the elements' last byte in the data of the block.
+        /// Offset of the first byte after the elements in the data of the block.
         high: i128,
         /// Size of the decoded block in bytes.
         len: u64,
     },
-    /// Inline data does not fit the array.
+    /// The inline data is invalid, or does not fit the declared datatype or shape.
     #[error("inline data: {0}")]
     Inline(String),
     /// The requested type differs from the type of the elements.
@@ -412,20 +414,20 @@ pub enum ReferenceError {
     /// The text is not a valid JSON Pointer or URI.
     #[error("{0}")]
     Syntax(String),
-    /// The node or the file does not exist.
+    /// The node does not exist, or the file cannot be found.
     #[error("{0}")]
     NotFound(String),
     /// The references form a cycle.
     #[error("cycle: {}", .0.join(" -> "))]
     Cycle(Vec<String>),
-    /// The chain of references is longer than the limit allows.
+    /// The chain of references is longer than this limit.
     #[error("the chain has more than {0} references")]
     TooDeep(u32),
     /// The external file may not be opened, for example because the policy for external files does not allow it,
     /// or because it is not a regular file.
     #[error("opening the external file is not allowed: {0}")]
     Forbidden(String),
-    /// The external file cannot be read.
+    /// The external file cannot be opened, or its tree is invalid.
     #[error(transparent)]
     External(Arc<Error>),
 }

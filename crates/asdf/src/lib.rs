@@ -21,8 +21,8 @@ pub mod block {
     //! The binary blocks of a file, with their headers, stored bytes and decoded data.
     //!
     //! [`Asdf::blocks`](crate::Asdf::blocks) returns [`Blocks`]. A [`Block`] consists of a header
-    //! and stored bytes, which decode to the data of the block if they are compressed. Arrays refer
-    //! to blocks by a [`BlockRef`].
+    //! and stored bytes. The stored bytes are the data of the block, which may be compressed. Arrays
+    //! refer to blocks by a [`BlockRef`].
 
     pub use crate::codec::{Chunk, ParseCompressionError};
     pub use crate::error::{BlockError, CodecError};

@@ -79,14 +79,14 @@ type OpenUri = dyn Fn(&str) -> Result<Arc<dyn ReadAt>> + Send + Sync;
 pub enum External {
     /// No external file may be opened.
     Deny,
-    /// Files in the folder of the file that was opened first, or in its subfolders, may be opened. Symbolic
-    /// links are resolved before checking this. URIs with `..`, absolute paths and schemes are rejected.
+    /// Files in the folder of the file that the caller opened, or in its subfolders, may be opened. Symbolic
+    /// links are resolved before this check. URIs with `..`, absolute paths or schemes are rejected.
     #[default]
     SameDir,
     /// Like [`SameDir`](Self::SameDir), but for the given folder.
     Root(PathBuf),
-    /// Any regular file on this machine may be opened, including paths with `..`, absolute paths and `file:`
-    /// URIs. Use this only for trusted files.
+    /// Any regular file on this machine may be opened. The URI may contain `..`, and may be an absolute path
+    /// or a `file:` URI. Use this only for trusted files.
     Any,
     /// Files are opened by a function. Its argument is the URI as written in the file, but without
     /// the fragment.
@@ -169,7 +169,7 @@ impl OpenOptions {
     ///
     /// By default, a compressed block is verified when it is decoded as a whole. Uncompressed
     /// blocks are not verified when they are read, and neither are parts of chunked blocks. With
-    /// [`Strictness::Salvage`], no block is verified when it is read.
+    /// [`Strictness::Salvage`], the default is [`Verify::Never`].
     #[must_use]
     pub fn verify(mut self, verify: Verify) -> Self {
         self.verify = Some(verify);
@@ -215,7 +215,7 @@ impl OpenOptions {
         self
     }
 
-    /// Sets limits on the sizes and counts that the file may claim.
+    /// Sets limits on the sizes and counts that the file may claim. Default: [`Limits::default`].
     ///
     /// ```
     /// use asdf::{ErrorKind, Limits, OpenOptions};

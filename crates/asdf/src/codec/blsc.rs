@@ -1,13 +1,15 @@
 //! `blsc`: Blosc-1 buffers, in one of two framings.
 //!
-//! A single buffer, as written by asdf-compression. It begins with the format version, 2:
+//! In the first framing, which asdf-compression writes, the data is a single buffer. It begins with
+//! the format version, 2:
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | ctbytes | the buffer |
 //!
-//! Chunks, usually of 4 MiB of data, as written by the Abacus simulations. The first byte distinguishes the
-//! two framings: a length that begins with the byte 2 would be at least 32 MiB.
+//! In the second framing, which the Abacus simulations write, the data is split into chunks, usually
+//! of 4 MiB. The first byte distinguishes the two framings: a length that begins with the byte 2
+//! would be at least 32 MiB.
 //!
 //! | offset | size | field |
 //! |---|---|---|

@@ -101,7 +101,8 @@ fn block_len(data: &[u8], level: u8) -> usize {
     let (mut at, mut filled) = (0, 0);
     let runs = data.chunk_by(|byte, next| byte == next);
     for run in runs.flat_map(|run| run.chunks(255)) {
-        // Run-length encoding writes at most four equal bytes, followed by the number of further repetitions.
+        // For four or more equal bytes, run-length encoding writes four of them, followed by the number of
+        // further repetitions.
         filled += if run.len() < 4 { run.len() } else { 5 };
         if filled > limit {
             break;

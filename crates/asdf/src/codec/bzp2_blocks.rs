@@ -2,7 +2,7 @@
 //!
 //! Blocks are independent of each other, but their lengths are not stored. The blocks are found by
 //! searching all bits for the number that begins a block and the number that ends the stream. The
-//! bits in between are moved to a byte boundary and decoded as a stream of their own:
+//! bits of each block are moved to a byte boundary and decoded as a separate stream:
 //!
 //! ```text
 //! "BZh9" | block, up to the next number | 17 72 45 38 50 90 | CRC of the block
@@ -231,9 +231,9 @@ const END_LEN: usize = 48 + 32;
 /// Maximum number of bytes that a 48-bit number spans. It can begin at any bit of the first byte.
 const WINDOW: usize = 7;
 
-/// Finds marks by their second byte. The entry for a byte is the set of the bits at which a mark may begin in
-/// the byte before it. The low byte of an entry is for the start of a block, and the high byte for the end of a
-/// stream.
+/// A table for finding marks by their second byte. The entry for a byte is a set of bit positions: those
+/// at which a mark with this second byte may begin in its first byte. The low byte of an entry is for the
+/// start of a block, and the high byte is for the end of a stream.
 const SECOND_BYTES: [u16; 256] = {
     let mut table = [0; 256];
     let mut shift = 0;
@@ -293,7 +293,7 @@ fn decode_block(stored: &[u8], block: Range<usize>, level: u8) -> Option<(Vec<u8
     (decoder.total_in() == stream.len() as u64).then_some((data, crc))
 }
 
-/// Returns a stream with a single block.
+/// Returns a stream that contains only the block in this range of bits.
 fn stream_of(stored: &[u8], block: Range<usize>, level: u8, crc: u32) -> Option<Vec<u8>> {
     let mut stream = Bits::new(level);
     let (whole, left) = (block.len() / 8, block.len() % 8);

@@ -1,5 +1,5 @@
-//! Data in chunks, which are compressed independently and begin with their lengths: `lz4\0` and `blsc`. A single
-//! Blosc buffer is treated as a single chunk.
+//! Decoding chunked data (`lz4\0` and `blsc`). Chunks are compressed independently, and each begins
+//! with its lengths. A single Blosc buffer is treated as a single chunk.
 //!
 //! The lengths are collected in a table. With this table, chunks can be decoded in parallel, and
 //! reading a range decodes only the chunks that overlap it.
@@ -87,8 +87,9 @@ pub(super) struct ChunkedData<'a, C> {
     framing: C,
     stored: &'a dyn ReadAt,
     chunks: Vec<Chunk>,
-    /// Offset in the stored bytes at which the last chunk ends, and the number of bytes after it.
+    /// Offset in the stored bytes at which the last chunk ends.
     end: u64,
+    /// Number of stored bytes after the last chunk.
     trailing: u64,
     /// Index of the next chunk to decode.
     next: usize,

@@ -1,8 +1,8 @@
 //! Decoding the data of a block in order, in pieces of any size.
 //!
-//! All data is decoded in this way, whether into a growing buffer, into the caller's buffer, up to
-//! the end of a range, or piece by piece for recompression. The framing determines how the next
-//! bytes are decoded: see `stream` for a single stream and `chunks` for chunked data.
+//! All data is decoded in this way: as a whole, up to the end of a range, or piece by piece for
+//! recompression. The framing determines how the next bytes are decoded: see `stream` for a single
+//! stream and `chunks` for chunked data.
 
 use binio::{Error, ErrorKind};
 
@@ -105,9 +105,9 @@ impl<'a> Decoder<'a> {
     /// Decodes the rest of the data into a buffer, which grows as data is decoded, so that a false `data_size`
     /// does not use much memory.
     ///
-    /// The buffer initially has `plausible` bytes, if that many remain to be decoded, because moving the data
-    /// to a larger buffer would lose its large pages. A page of the buffer takes no memory until it is written
-    /// to.
+    /// The buffer initially has `plausible` bytes, or fewer if fewer remain to be decoded. A smaller buffer
+    /// would soon have to grow, and moving the data to a larger buffer would lose its large pages. A page of
+    /// the buffer takes no memory until it is written to.
     pub(super) fn rest(&mut self, plausible: u64) -> Result<Vec<u8>, Failure> {
         let wanted = usize::try_from(self.left()).map_err(|_| out_of_memory(self.left()))?;
         let mut data = zeroed(usize::try_from(plausible).unwrap_or(usize::MAX).min(wanted))?;

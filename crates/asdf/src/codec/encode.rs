@@ -214,7 +214,8 @@ pub(crate) fn threads() -> usize {
     return 1;
 }
 
-/// Calls `first` on another thread, if available, while this thread calls `second`.
+/// Calls `first` on another thread while this thread calls `second`, and returns the result of `second`. If
+/// there is only one thread, calls `first` and then `second`.
 pub(crate) fn beside<R>(first: impl FnOnce() + Send, second: impl FnOnce() -> R) -> R {
     #[cfg(feature = "rayon")]
     if threads() > 1 {
@@ -242,7 +243,8 @@ pub(crate) fn with_threads<R>(work: impl FnOnce(Option<&dyn Fn(Task)>) -> R) -> 
     work(None)
 }
 
-/// Calls a function for each item, in parallel if there is more than one thread.
+/// Calls a function for each item, in parallel if there is more than one thread. Returns the results
+/// in the order of the items.
 pub(crate) fn map<T: Send, R: Send>(
     items: Vec<T>,
     compress: impl Fn(T) -> Result<R> + Sync + Send,

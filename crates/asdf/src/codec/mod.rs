@@ -4,10 +4,10 @@
 //! |---|---|---|
 //! | `zlib` | an RFC 1950 stream | `zlib` |
 //! | `bzp2` | a bzip2 stream | `bzp2` |
-//! | `lz4\0` | chunks of LZ4 blocks, each preceded by its stored and decoded lengths | `lz4` |
+//! | `lz4\0` | LZ4 blocks, each preceded by its stored and decoded lengths | `lz4` |
 //! | `lz4f` | an LZ4 frame, for which some writers use the code `lz4\0` | `lz4f` (feature) |
 //! | `zstd` | a Zstandard frame | `zstd` (feature) |
-//! | `blsc` | a Blosc-1 buffer, or several buffers preceded by their lengths | `blsc` (feature) |
+//! | `blsc` | a Blosc-1 buffer, or several buffers, each preceded by its length | `blsc` (feature) |
 //!
 //! Each module decodes and encodes one format. Shared code is in `decoder` (decoding in order), `stream` and
 //! `chunks` (the two framings), and `encode` (sources, threads).
@@ -124,7 +124,7 @@ struct Codec {
 enum Framing {
     /// A single stream.
     Stream(&'static dyn Format),
-    /// Chunks of LZ4 blocks, or an LZ4 frame that should have the code `lz4f`.
+    /// Chunks with one LZ4 block each, or an LZ4 frame that should have the code `lz4f`.
     Lz4,
     /// A single Blosc buffer, or several buffers, each preceded by its length.
     #[cfg(feature = "blsc")]

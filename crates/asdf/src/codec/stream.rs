@@ -1,4 +1,4 @@
-//! Decoding streams, with rules that apply to all formats with a single stream.
+//! Decoding streams, by the rules that apply to all stream formats.
 
 use binio::ReadAt;
 use binio::diagnostic::count;
@@ -11,9 +11,9 @@ use crate::error::CodecError;
 
 /// Maximum number of bytes at the beginning of a stream that are examined to identify its format.
 const PREFIX: u64 = 256;
-/// Size of the pieces in which stored bytes are read, unless they are in memory.
+/// Size in bytes of the pieces in which stored bytes are read, unless they are in memory.
 const STORED_PIECE: u64 = if cfg!(test) { 7 } else { 1 << 20 };
-/// Size of the pieces in which data is decoded, unless it is decoded as a whole.
+/// Size in bytes of the pieces in which data is decoded, unless it is decoded as a whole.
 const PIECE: usize = 1 << 20;
 
 /// A compressed format.
@@ -108,8 +108,9 @@ pub(super) struct Streams<'a> {
     stored: &'a dyn ReadAt,
     /// Whether to return the data of a stream that is truncated after its data, usually inside its checksum.
     salvage: bool,
-    /// The current stream, and the offset at which it begins.
+    /// The stream that is being decoded.
     stream: Box<dyn Stream + 'a>,
+    /// Offset in the stored bytes at which `stream` begins.
     start: u64,
     state: StreamState,
 }

@@ -26,8 +26,8 @@ pub(crate) use reports::Reports;
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 binio::codes! {
-    /// The kinds of diagnostics. The names are stable; `--json` prints them. Checking a file fails if it has a
-    /// diagnostic with [`Severity::Error`].
+    /// The kinds of diagnostics. Their names are stable, because `scibin --json` prints them. Checking a file
+    /// fails if it has a diagnostic with [`Severity::Error`].
     pub enum Code {
         // Layout
         /// White space in the header line other than a single space.

@@ -13,9 +13,9 @@
 //! | 54 | `header_size` - 48 | reserved for later versions; ignored |
 //! | 6 + `header_size` | `used_size` | the data |
 //!
-//! The next block begins at 6 + `header_size` + `allocated_size`. In a STREAMED block, the three sizes and
-//! the checksum have no meaning, because its data extends to the end of the file. In practice, the
-//! `allocated_size` of the last block may extend past the end of the file, which is accepted.
+//! The next block begins at 6 + `header_size` + `allocated_size`. The data of a STREAMED block extends to
+//! the end of the file, so the three sizes and the checksum in its header have no meaning. In practice,
+//! the allocated space of the last block may extend past the end of the file, which is accepted.
 //!
 //! See the ASDF standard, "Low-level file layout", Block header.
 
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_blocks_with_sizes_near_u64_max_saturate() {
+    fn ranges_and_offsets_computed_from_huge_sizes_do_not_wrap_around() {
         for size in [1 << 31, 1 << 63, u64::MAX] {
             let header = BlockHeader::parse(&bytes(0, [0; 4], [size; 3]), 100, 200).unwrap();
             assert!(!header.fits(200));

@@ -72,7 +72,7 @@ pub(crate) fn to_text(standard: Version) -> String {
 }
 
 /// Parses the head of a file. `complete` means that the file ends where `text` ends. Returns `None`
-/// if `text` ends before the end of the head is certain.
+/// if more text is needed to find the end of the head.
 pub(crate) fn parse(text: &[u8], complete: bool) -> Result<Option<Head>, Error> {
     let Some(line) = Line::at(text, 0, complete) else {
         // If this is not an ASDF file, there is no need to read its first line to the end.
@@ -117,8 +117,8 @@ impl Head {
         Ok(())
     }
 
-    /// Reads lines until something other than a comment begins. Returns `false` if the text ends
-    /// before the end of the comments is certain.
+    /// Reads lines up to the tree, the first block or the end of the file. Returns `false` if more
+    /// text is needed to find the end of the comments.
     fn read_comments(&mut self, text: &[u8], complete: bool) -> bool {
         let mut other_bytes = false;
         loop {
@@ -230,7 +230,7 @@ fn not_asdf(text: &[u8]) -> Error {
     let what = if text.starts_with(BYTE_ORDER_MARK) {
         "a byte-order mark precedes #ASDF".to_owned()
     } else if text.starts_with(ASDF_TOKEN) {
-        "the header line is invalid, expected \"#ASDF\", a space and a version".to_owned()
+        "the header line is invalid".to_owned()
     } else if let Some(kind) = binio::diagnostic::kind_by_signature(text) {
         format!("this is {kind}")
     } else {
@@ -261,7 +261,8 @@ fn standard_line(line: &[u8]) -> IResult<&[u8], &[u8]> {
         .parse(line)
 }
 
-/// Parses three numbers separated by dots. They may only be followed by the suffix of a semantic version.
+/// Parses three numbers separated by dots. The remaining input is the suffix of a semantic version, such
+/// as `-dev`, or empty. Fails if anything else follows the numbers.
 fn version(word: &[u8]) -> IResult<&[u8], Version> {
     let (suffix, (major, _, minor, _, patch)) =
         (number, char('.'), number, char('.'), number).parse(word)?;

@@ -58,8 +58,8 @@ pub(crate) fn parse(text: &[u8], max_entries: u64) -> Result<Vec<u64>, IndexErro
 
 /// Returns `true` if `text`, the end of a file, could be the end of an index that begins before it.
 ///
-/// Its first line may be the end of a comment or directive. All other lines must be comments, directives, or
-/// numbers with the characters that writers put around them.
+/// The first line of `text` may be the end of a comment or directive. All other lines must be comments,
+/// directives, or numbers with the characters that writers put around them.
 pub(crate) fn could_end_index(text: &[u8]) -> bool {
     let mut lines = text.split(|&byte| byte == b'\n');
     let first = lines.next().unwrap_or_default();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn nul_bytes_may_follow_an_index_with_or_without_an_end_line() {
+    fn an_index_may_lack_its_end_line_and_be_followed_by_nul_bytes() {
         assert_eq!(index(b"--- [1]\n...\n\0\0\0"), Some(vec![1]));
         assert_eq!(index(b"--- [1]\n\0\0\0"), Some(vec![1]));
         assert_eq!(index(b"---\n- 1\n\0\0\0"), Some(vec![1]));
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn every_end_of_an_index_is_recognised() {
+    fn every_suffix_of_an_index_is_recognised_as_its_end() {
         for body in [
             &b"%YAML 1.1\n---\n- 178\n- 240\n...\n"[..],
             b"%YAML 1.1\r\n---\r\n- 178\r\n...\r\n\0\0\0",

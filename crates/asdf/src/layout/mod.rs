@@ -41,8 +41,8 @@ pub struct Comment {
 pub struct IndexText {
     /// Offset of `#ASDF BLOCK INDEX` in the file, in bytes.
     pub offset: u64,
-    /// The number of offsets in the list, or `None` if the index is not a list of offsets or has more than
-    /// [`Limits::max_items`](crate::Limits::max_items).
+    /// The number of offsets in the index, or `None` if the index is not a list of offsets or has more than
+    /// [`Limits::max_items`](crate::Limits::max_items) offsets.
     pub entries: Option<usize>,
     /// Whether the index agreed with the first and the last block when the file was opened. Otherwise, blocks
     /// are found by their headers.
@@ -59,13 +59,13 @@ pub struct Layout {
     pub format_version: Version,
     /// Version of the standard, from the `#ASDF_STANDARD` comment.
     pub standard_version: Option<Version>,
-    /// The comments, without `#ASDF_STANDARD`.
+    /// The comments other than `#ASDF_STANDARD`.
     pub comments: Vec<Comment>,
     /// The byte range of the tree in the file, usually from `%YAML` to the end of the `...` line.
     pub tree: Option<Range<u64>>,
     /// Number of the tree's first line in the file, counted from 1.
     pub tree_line: u32,
-    /// Offset of the first block's magic in the file, in bytes.
+    /// Offset of the first block in the file, in bytes.
     pub first_block: Option<u64>,
     /// The block index, if there is one at the end of the file.
     pub index: Option<IndexText>,

@@ -2,13 +2,13 @@
 //!
 //! | `mask` | masked elements |
 //! |---|---|
-//! | a real number | elements equal to the number, rounded to the precision of float or complex elements; NaN masks all NaNs |
+//! | a real number | elements equal to the number; for float and complex elements, the number is first rounded to their precision, and NaN masks all NaNs |
 //! | a complex number | like a real number, but an error if the elements are real floats |
-//! | an array | elements at positions where the array, after broadcasting, is nonzero |
+//! | an array | elements for which this array, after broadcasting, is nonzero |
 //! | none, but inline data with `null` | the elements that are `null`, and the records that contain `null` |
 //!
-//! If inline data contains `null` and there is also a `mask`, an element is masked if the `null` or
-//! the `mask` masks it, as in numpy. Python writes masked arrays in this form.
+//! If inline data contains `null` and there is also a `mask`, an element is masked if it is selected
+//! by at least one of them, as in numpy. Python writes masked arrays in this form.
 //!
 //! The mask of a mask is ignored, so an array may be its own mask.
 
@@ -68,8 +68,8 @@ impl<'a> Mask<'a> {
     }
 
     /// Returns the mask for a field of an array of records. `shape` is the shape of the field,
-    /// including the dimensions of the array. If a record is masked, all elements of its field are
-    /// masked.
+    /// including the dimensions of the array. If a record is masked, all elements of the field in
+    /// this record are masked.
     pub(crate) fn for_field(&self, shape: &[u64]) -> Self {
         match self {
             Self::Array(mask) => {

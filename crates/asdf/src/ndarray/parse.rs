@@ -2,13 +2,13 @@
 //!
 //! ```yaml
 //! !core/ndarray-1.1.0
-//! source: 0                 # block, from the end when negative; or the name of a file
+//! source: 0                 # number of a block (-1 is the last block), or URI of a file
 //! datatype: float64         # or [ascii, 5], [ucs4, 5], a list of fields
-//! byteorder: little         # also of the fields without a byte order of their own
-//! shape: ['*', 8]           # '*': as many rows as the block holds
-//! offset: 16                # bytes to the first element
-//! strides: [128, 16]        # bytes from one element to the next; C order when missing
-//! mask: -999.0              # masked elements: a value, or an array
+//! byteorder: little         # applies to all fields that do not declare their own
+//! shape: ['*', 8]           # '*': as many rows as the block contains
+//! offset: 16                # bytes before the first element
+//! strides: [128, 16]        # bytes from one element to the next; by default, C order
+//! mask: -999.0              # the value of masked elements, or an array
 //! ```
 //!
 //! Inline arrays have the key `data`, with a nested sequence, instead of `source`. A plain sequence is an
@@ -55,7 +55,7 @@ pub(crate) struct ArrayHeader<'a> {
     pub(crate) mask: Option<YamlNode<'a>>,
 }
 
-/// The values of the keys of an ndarray node.
+/// The values of an ndarray node, by key.
 #[derive(Default)]
 struct ArrayKeys<'a> {
     source: Option<YamlNode<'a>>,
@@ -253,8 +253,8 @@ struct DatatypeParser {
 }
 
 impl DatatypeParser {
-    /// Parses a datatype. `byteorder` is the byte order of the enclosing type, or `None` if that type does not
-    /// declare one.
+    /// Parses a datatype. `byteorder` is the byte order that the array or an enclosing field declares, or
+    /// `None` if there is no such declaration.
     fn parse(
         &mut self,
         node: YamlNode<'_>,

@@ -45,7 +45,7 @@ pub struct NdArray<'a> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Origin<'a> {
-    /// A block of the file that contains the array.
+    /// A block in the same file as the array.
     Block(Block<'a>),
     /// A block of an external file.
     External(&'a Asdf, Block<'a>),
@@ -345,9 +345,9 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`write_elements`](Self::write_elements). For more than 1,000 elements, however, the limits on
-    /// overlapping elements and on elements of size 0 do not apply, apart from the limit on a field of a
-    /// record. If the array has no mask, only the elements in the summary are read.
+    /// Same as [`write_elements`](Self::write_elements). For more than 1,000 elements, however, overlapping
+    /// elements are not limited, and neither is the total number of elements of size 0. If the array has no
+    /// mask, only the elements in the summary are read.
     pub fn write_summary(&self, mut out: impl Write) -> Result<()> {
         let mask = self.mask()?;
         self.read_by(|array| array.write_summary(&mut out, mask.as_deref()))
@@ -385,7 +385,7 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`read`](Self::read), with [`ArrayError::Type`] if the elements are not text. Also fails with
+    /// Same as [`view`](Self::view), with [`ArrayError::Type`] if the elements are not text. Also fails with
     /// [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Element`](ArrayError::Element) if an element is
     /// not valid text: if it contains a byte above `0x7f` in `ascii`, or a surrogate or a number above
     /// `0x10ffff` in `ucs4`. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are more than

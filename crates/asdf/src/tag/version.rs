@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A version of the standard or of a tag.
+/// A version of the file format, of the standard or of a tag.
 ///
 /// ```
 /// use asdf::tag::Version;

@@ -243,7 +243,7 @@ fn a_stream_with_a_damaged_checksum_is_an_error() {
 }
 
 #[test]
-fn the_data_of_a_zlib_stream_truncated_in_its_checksum_is_only_returned_when_salvaging() {
+fn the_data_of_a_zlib_stream_truncated_in_its_checksum_is_returned_only_when_salvaging() {
     let data = sample(1000);
     let stored = zlib(&data);
     for cut in 1..=4 {
@@ -396,7 +396,7 @@ mod blsc {
     }
 
     #[test]
-    fn a_chunk_length_that_differs_from_its_buffer_is_an_error() {
+    fn a_chunk_length_that_differs_from_the_length_of_its_buffer_is_an_error() {
         let mut stored = blosc_chunk(&steps(1000));
         for (byte, change) in [(3, 1), (0, 0x40), (3, 0xff)] {
             stored[byte] ^= change;
@@ -533,7 +533,7 @@ mod parallel_bzip2 {
         pool.install(|| decode(job, stored))
     }
 
-    /// Returns a stream with blocks of 100 kB.
+    /// Compresses data to a bzip2 stream with blocks of at most 100 kB.
     fn stream(data: &[u8]) -> Vec<u8> {
         let mut encoder = ::bzip2::write::BzEncoder::new(Vec::new(), ::bzip2::Compression::fast());
         encoder.write_all(data).unwrap();
@@ -606,7 +606,7 @@ mod parallel_bzip2 {
     }
 
     #[test]
-    fn a_block_that_expands_to_many_bytes_decodes_the_same_in_parallel() {
+    fn a_block_that_expands_to_several_mebibytes_is_decoded_correctly_in_parallel() {
         let data = [vec![7; 6 << 20], data(150_000, 1)].concat();
         let job = job(*b"bzp2", data.len());
         assert_eq!(decode_with(2, job, &stream(&data)), Ok((data, Vec::new())));

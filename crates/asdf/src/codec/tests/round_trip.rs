@@ -21,8 +21,8 @@ fn codecs() -> Vec<Compression> {
     all.into_iter().filter(|compression| Codec::find(compression.code()).is_ok()).collect()
 }
 
-/// Returns every compression that this build supports, with all of its levels. For zstd, only four
-/// of the 22 levels are returned.
+/// Returns every compression that this build supports, with each of its levels, but with only four of
+/// the 22 levels of zstd.
 fn compressions() -> Vec<Compression> {
     let zlib = (0..=9).map(Compression::Zlib);
     let bzip2 = (1..=9).map(Compression::Bzip2);
@@ -112,7 +112,7 @@ fn the_suggested_piece_length_covers_whole_chunks_or_the_rest_of_a_chunk() {
 }
 
 #[test]
-fn compressing_from_a_decoder_produces_the_same_bytes_as_from_the_data() {
+fn compressing_from_a_decoder_produces_the_same_bytes_as_compressing_the_data() {
     // The data is slightly longer than one decoded piece of a stream.
     let data = sample((1 << 20) + 5);
     let stored: Vec<Vec<u8>> = CODECS.iter().map(|(_, encode)| encode(&data)).collect();
@@ -195,7 +195,7 @@ impl Source for Zeros<'_> {
 #[cfg(feature = "rayon")]
 #[test]
 fn compressing_zeros_as_bzp2_reads_at_most_two_batches_before_it_writes() {
-    // The last piece of a batch begins before 12 MiB, and a piece of zeros has 2 MiB.
+    // A batch has at most 14 MiB: its last piece begins before 12 MiB, and a piece of zeros has 2 MiB.
     let two_batches = 2 * (14 << 20);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(32).build().unwrap();
     let read_first = pool.install(|| {
