@@ -14,7 +14,8 @@ const ASDF_CHECKSUM: &str =
     "`scibin asdf get --no-verify` prints the data even if its checksum is wrong";
 const ASDF_EXTERNAL: &str =
     "with `--external any`, `scibin asdf` commands read any file on this machine";
-const ASDF_MAX_FILES: &str = "with `--max-files N`, `scibin asdf` commands read more files";
+const ASDF_MAX_FILES: &str =
+    "with `--max-files N`, `scibin asdf` commands read more external files";
 pub(crate) const BLOSCPACK_RECOVER: &str = "`scibin bloscpack recover FILE -o OUT` saves the \
                                             chunks before the first damaged one; with \
                                             `--skip-bad`, it also saves the intact chunks after it";
@@ -32,8 +33,8 @@ const DUDLEY_LAYOUT: &str = "with `--layout LAYOUT`, `scibin dudley get`, `dump`
 const DUDLEY_STALE: &str = "`scibin dudley index --force LAYOUT` compiles the layout again";
 const FLUX_EXISTS: &str = "with `--overwrite`, `scibin flux extract` replaces existing files; with \
                            `--skip-existing`, it keeps them";
-const FLUX_LINT: &str =
-    "`scibin flux lint FILE` lists all deviations from RFC 37; `--fix` corrects most of them";
+const FLUX_LINT: &str = "`scibin flux lint FILE` lists all deviations from RFC 37; with `--fix`, \
+                         it corrects those that have exactly one correct form";
 const FLUX_MAX_SIZE: &str =
     "with `--max-size SIZE`, `scibin flux extract` and `pack` raise the limit";
 const FLUX_STORE: &str = "`--store STORE` sets the store that contains the blobs";

@@ -25,8 +25,8 @@ pub(crate) fn completions(shell: Shell) -> io::Result<Verdict> {
     Ok(Verdict::Fine)
 }
 
-/// Changes the completion script for bash so that it proposes options only after a "-". The
-/// generated script always proposes them, so bash would not complete file names.
+/// Changes the completion script for bash so that it suggests options only after a "-". The
+/// generated script always suggests them, so bash would not complete file names.
 fn without_early_options(script: &str) -> String {
     script
         .replacen(

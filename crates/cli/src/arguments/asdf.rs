@@ -421,7 +421,7 @@ pub(crate) struct Changing {
     /// copy. Useful for files too large to copy
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// How the output refers to other files if the output is in another folder
+    /// How to treat references to other files
     #[arg(long, value_enum, value_name = "HOW", default_value_t, requires = "output")]
     pub(crate) externals: Externals,
 }
@@ -437,7 +437,7 @@ pub(crate) struct Convert {
     #[command(flatten)]
     pub(crate) align: Align,
     /// Version of the ASDF Standard, which determines the versions of the tags [default: the
-    /// version of FILE, if this version can be written]
+    /// version of FILE, or 1.6.0 if that version is unknown or cannot be written]
     #[arg(long, value_name = "VERSION")]
     pub(crate) standard: Option<Version>,
     /// Store arrays with fewer than N elements inline in the tree
@@ -461,7 +461,7 @@ pub(crate) struct CopyRequest {
     /// is then 1
     #[arg(long)]
     pub(crate) ignore_checksums: bool,
-    /// How the output refers to other files if the output is in another folder
+    /// How to treat references to other files
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) externals: Externals,
     #[command(flatten)]
@@ -498,7 +498,7 @@ pub(crate) struct RepairRequest {
     /// The file to write, or "-" for standard output
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// How the output refers to other files if the output is in another folder
+    /// How to treat references to other files
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) externals: Externals,
     #[command(flatten)]
@@ -521,7 +521,7 @@ pub(crate) struct ToYaml {
     /// Also print data that does not match its checksum; the exit status is then 1
     #[arg(long)]
     pub(crate) ignore_checksums: bool,
-    /// How the output refers to other files if the output is in another folder
+    /// How to treat references to other files
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) externals: Externals,
     #[command(flatten)]

@@ -347,8 +347,8 @@ pub(crate) struct Explain {
 pub(crate) struct Index {
     /// The layout, or "-" for standard input
     pub(crate) layout: PathBuf,
-    /// The compiled layout; "get" and "dump" find it if it has the default name [default: LAYOUT with
-    /// the extension .dudx]
+    /// The compiled layout; "get", "dump", "explain" and "put" find it if it has the default name
+    /// [default: LAYOUT with the extension .dudx]
     #[arg(long, short, value_name = "OUT.dudx")]
     pub(crate) output: Option<PathBuf>,
     /// Replace the output file if it exists

@@ -62,7 +62,7 @@ pub(crate) enum FluxCommand {
     Diff(Diff),
     /// List the deviations of an archive from RFC 37, or fix them
     #[command(mut_arg("profile", |argument| {
-        argument.help("The deviations from RFC 37 to accept [default: strict]")
+        argument.help("Profile that determines which deviations from RFC 37 are accepted [default: strict]")
     }))]
     #[command(after_long_help = examples(&[
         "scibin flux lint archive.json",
@@ -140,7 +140,7 @@ fn job(text: &str) -> Result<JobId, String> {
 /// Options for reading an archive.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Reading {
-    /// The deviations from RFC 37 to accept [default: flux]
+    /// Profile that determines which deviations from RFC 37 are accepted [default: flux]
     #[arg(long, value_name = "PROFILE", value_parser = profiles())]
     pub(crate) profile: Option<Profile>,
     /// JSON Pointer to the archive in a larger document [default: the files of a jobspec, or the whole
@@ -180,7 +180,7 @@ pub(crate) struct Chunking {
     /// Keep the content of files up to this size in the archive [default: 1K]
     #[arg(long, value_name = "SIZE")]
     pub(crate) small_file_threshold: Option<Size>,
-    /// Hash in the names of the blobs [default: sha1]
+    /// Hash algorithm for blob names [default: sha1]
     #[arg(long, value_name = "HASH", value_parser = hashes())]
     pub(crate) hash: Option<HashType>,
 }
@@ -210,13 +210,13 @@ pub(crate) struct Collecting {
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
     /// If some files cannot be read, archive all other files, and exit with status 1. Without this
-    /// option, nothing is written
+    /// option, no archive is written if any file cannot be read
     #[arg(long)]
     pub(crate) ignore_failed_read: bool,
     /// Modification time for all files, in seconds since 1970
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) mtime: Option<i64>,
-    /// Do not store any times
+    /// Do not store timestamps
     #[arg(long, conflicts_with = "mtime")]
     pub(crate) no_times: bool,
     /// Print each path on standard error
@@ -267,9 +267,9 @@ pub(crate) struct Append {
 pub(crate) struct Selection {
     /// The archive, or "-" for standard input; with --statedir, this is the first pattern
     ///
-    /// `extract` reads most archives in pieces. Any other archive of 1 GiB or more is mapped into
-    /// memory: if another program truncates the file in the meantime, the system kills this command
-    /// (SIGBUS).
+    /// `extract` reads most archives in pieces. All other commands, and `extract` if it cannot do
+    /// so, map an archive of 1 GiB or more into memory: if another program truncates the file in
+    /// the meantime, the system kills the command (SIGBUS).
     pub(crate) archive: Option<PathBuf>,
     /// Select only paths that match a pattern, and everything below them; *, ? and [..] also match
     /// "/"
@@ -539,7 +539,7 @@ pub(crate) struct Pack {
     #[command(flatten)]
     pub(crate) stores: Stores,
     /// Maximum total size of all files, including holes: bytes, or a number with k, K, M, G, T, P or E
-    /// [default: 1T]
+    /// [default: 64T in total, 16T per file, and 1T for all files with blobs]
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<Size>,
 }
@@ -598,7 +598,7 @@ pub(crate) struct Rescue {
     pub(crate) job: Option<JobId>,
     #[command(flatten)]
     pub(crate) stores: Stores,
-    /// The deviations from RFC 37 to accept [default: flux]
+    /// Profile that determines which deviations from RFC 37 are accepted [default: flux]
     #[arg(long, value_name = "PROFILE", value_parser = profiles())]
     pub(crate) profile: Option<Profile>,
 }

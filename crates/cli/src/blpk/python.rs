@@ -71,7 +71,7 @@ fn text_repr(text: &str) -> String {
 }
 
 /// Returns `true` if a character is printable according to Python: it is a space, or it is assigned
-/// and neither a separator, a control or format character, nor for private use.
+/// and is not a separator, a control or format character, or a private-use character.
 fn is_printable(c: char) -> bool {
     // Rust's `Debug` format escapes the same characters, and also quotes, backslashes, and a
     // combining character at the beginning of a string.

@@ -24,8 +24,8 @@ pub(super) fn metadata(path: &Path) -> Result<Option<String>, Failure> {
     Ok(open(path)?.meta_header().map(line))
 }
 
-/// Returns lines with the number and the sizes of the chunks for `len` bytes of data, or no lines
-/// if there is no data.
+/// Returns the lines about the chunks for `len` bytes of data, or no lines if there is no data. If
+/// the data is smaller than the chunk size, the first line says so.
 pub(super) fn chunking(chunk_size: ChunkSize, len: u64) -> Vec<String> {
     let chunking = Chunking::of(len, chunk_size).ok().filter(|_| len > 0);
     let Some(Chunking { nchunks, chunk_size: used, last_chunk, .. }) = chunking else {
@@ -35,7 +35,8 @@ pub(super) fn chunking(chunk_size: ChunkSize, len: u64) -> Vec<String> {
     [smaller(asked, len)].into_iter().flatten().chain(chunks(nchunks, used, last_chunk)).collect()
 }
 
-/// Returns lines with the number and the sizes of the last `new` chunks of a file.
+/// Returns the lines about the last `new` chunks of a file, or no lines if `new` is 0. If the data
+/// in these chunks is smaller than the chunk size, the first line says so.
 pub(super) fn appended(path: &Path, new: u64) -> Result<Vec<String>, Failure> {
     let file = open(path)?;
     let start = file.chunks().len().saturating_sub(usize::try_from(new).unwrap_or(usize::MAX));

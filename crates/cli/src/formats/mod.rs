@@ -1,4 +1,4 @@
-//! The commands of each format. Each module calls the crate of its format and formats the results,
+//! The commands of each format. Each module calls the crate for its format and prints the results,
 //! but does not process the bytes of a file itself.
 
 pub(crate) mod asdf;

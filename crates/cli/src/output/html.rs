@@ -13,7 +13,7 @@ pub(crate) struct Report {
     pub(crate) info: Value,
     /// The result of `verify --json`.
     pub(crate) verification: Value,
-    /// The outline of the tree.
+    /// The outline of the tree or layout, or the list of entries in an archive.
     pub(crate) tree: Option<String>,
     pub(crate) pictures: Pictures,
 }
@@ -34,7 +34,7 @@ impl Pictures {
     const MAX_BYTES: usize = 4 << 20;
 
     /// Adds a thumbnail of an array, if the array is an image and can be read, and if the total
-    /// size of all thumbnails does not exceed [`MAX_BYTES`](Self::MAX_BYTES).
+    /// size of all thumbnails would not exceed [`MAX_BYTES`](Self::MAX_BYTES).
     pub(crate) fn add<E: From<io::Error>>(&mut self, name: String, array: &Elements<'_, E>) {
         if self.bytes >= Self::MAX_BYTES {
             return;

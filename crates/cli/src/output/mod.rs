@@ -139,7 +139,7 @@ pub(crate) fn text_out() -> Printable<BufWriter<io::StdoutLock<'static>>> {
     Printable { out: BufWriter::new(out.lock()), is_escaped, has_lead: false }
 }
 
-/// A writer for UTF-8 that escapes control characters like JSON.
+/// A writer for UTF-8 that escapes control characters as in JSON.
 pub(crate) struct Printable<W> {
     out: W,
     is_escaped: bool,

@@ -21,8 +21,8 @@ pub(super) fn nodes(file: &Asdf) -> impl Iterator<Item = Node<'_>> {
     file.nodes().into_iter().flatten().filter(|node| node.is_ndarray())
 }
 
-/// Returns the array nodes, largest first. Arrays of the same size are sorted by their depth in the
-/// tree, and arrays that cannot be read come first.
+/// Returns the array nodes: first those that cannot be read, then all others, largest first. Arrays
+/// of the same size are sorted by their depth in the tree.
 pub(super) fn by_size(file: &Asdf) -> Vec<Node<'_>> {
     let rank = |node: &Node<'_>| {
         let bytes = node
@@ -91,7 +91,8 @@ pub(super) fn row(node: Node<'_>) -> Vec<String> {
     vec![pointer, dtype, format!("{:?}", array.shape()), block, codec, ratio]
 }
 
-/// Returns the information about an array as a JSON object.
+/// Returns a JSON object with the type, the shape and the storage of an array. If the array cannot
+/// be read, the object contains the error instead.
 pub(super) fn row_json(node: Node<'_>) -> Value {
     let pointer = node.to_pointer();
     match node.ndarray() {

@@ -59,8 +59,8 @@ pub(crate) fn get(
                 let message = if request.array.picture.is_wanted() {
                     "expected an array: only arrays can be drawn"
                 } else {
-                    "expected an array or a table: only these can be sliced, written to files or \
-                     printed in this form"
+                    "expected an array or a table: no other value can be sliced, written with -o, \
+                     or printed as npy, csv or raw"
                 };
                 return Err(Failure::other(place, message));
             }

@@ -160,8 +160,8 @@ fn lock(target: &Path, writing: &Writing) -> Result<Option<FileLock>, Failure> {
     output_file::lock(target, writing.force && !writing.dry_run)
 }
 
-/// Reports the size of the written file and the number of blocks, unless standard output contains
-/// the file itself.
+/// Reports the size of the written file and the number of blocks or, if the blocks are in separate
+/// files, the number of these files. Reports nothing if standard output contains the file itself.
 fn report(
     report: &WriteReport,
     source: Option<&Path>,

@@ -32,7 +32,7 @@ pub(crate) const ABOUT_THE_FILE: [&str; 2] = ["asdf_library", "history"];
 pub(crate) struct Extent {
     /// The maximum number of levels.
     pub(crate) depth: Option<usize>,
-    /// The maximum number of lines. Outer levels are shown before inner ones.
+    /// The maximum number of lines. If there are more lines, inner levels are omitted first.
     pub(crate) lines: Option<u64>,
     /// Whether to omit the entries about the file itself, and to show the arrays of a mapping
     /// before its other entries, so that the arrays are visible even if lines are omitted.

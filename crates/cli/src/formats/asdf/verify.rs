@@ -53,7 +53,7 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> io::Result<()> {
         let external = report.blocks.iter().filter(|block| block.path.is_some()).count();
         let external = match external {
             0 => String::new(),
-            count => format!(", {count} of them in other files"),
+            count => format!(", including {count} in other files"),
         };
         let (path, size) = (path.display(), size(bytes));
         output.result(&format_args!("{path}: fine, {blocks} of {size} checked{external}"))?;

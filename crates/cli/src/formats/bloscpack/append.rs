@@ -26,7 +26,7 @@ pub(super) fn run(command: &Append, output: Output) -> Result<Verdict, Failure> 
     Ok(Verdict::Fine)
 }
 
-/// Reports the size of all data, the number of chunks, and the number of new chunks.
+/// Reports the total size of the data, the number of chunks, and the number of new chunks.
 pub(crate) fn report(path: &Path, appended: &Appended, output: Output) -> io::Result<()> {
     let Appended { nchunks, new_chunks, len, in_place, .. } = appended;
     let path = path.display();
@@ -120,8 +120,8 @@ fn open(path: &Path, array: Option<&ArrayInfo>) -> Result<Span<FileSource>, Fail
     Span::new(source, range).map_err(|error| fail(error.into()))
 }
 
-/// Converts an error in the input file `path` to a failure. If the rows do not match the array, this
-/// does not count as bad data, because the input file itself is valid.
+/// Converts an error to a failure with `path` as its subject. If the rows do not match the array,
+/// this does not count as bad data, because the files themselves are valid.
 fn mismatch(path: &Path, error: bloscpack::Error) -> Failure {
     match error.kind() {
         ErrorKind::ShapeMismatch(_) => Failure::other(path.display(), error.to_string()),

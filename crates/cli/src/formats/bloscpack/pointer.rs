@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-/// Sets the value at the pointer, or replaces the whole value for "". The last key may be new, and
-/// "-" as the last key appends to a list. The error names the part of the pointer that does not
-/// exist.
+/// Sets the value at the pointer, or replaces the whole value if the pointer is "". The last key
+/// may be new, and "-" as the last key appends to a list. The error says which part of the pointer
+/// is wrong.
 pub(super) fn set(root: &mut Value, pointer: &str, value: Value) -> Result<(), String> {
     let Some((parent, key)) = split(pointer)? else {
         *root = value;

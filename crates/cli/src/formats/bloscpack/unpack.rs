@@ -79,8 +79,8 @@ pub(crate) fn report(
     ))
 }
 
-/// Returns the form of the output: `.npy` if an option or the name of the output requests it, or
-/// else bytes.
+/// Returns the form of the output, which is bytes unless `--npy` is given or the name of the output
+/// ends in `.npy`. In these two cases, fails if `--range` or `--chunks` is given.
 fn form(command: &Unpack, target: &Path) -> Result<Form, Failure> {
     let is_npy = target.extension().is_some_and(|extension| extension == "npy");
     if !command.npy && !is_npy {

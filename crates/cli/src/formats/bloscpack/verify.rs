@@ -66,7 +66,7 @@ fn check(path: &Path, how: Verifying, output: Output) -> bloscpack::Result<Check
     Ok(Checked { report, len: file.len() })
 }
 
-/// Prints errors on standard output, and notes as remarks on standard error.
+/// Prints notes as remarks on standard error, and all other diagnostics on standard output.
 fn print(path: &Path, report: &VerifyReport, len: u64, output: Output) -> io::Result<()> {
     let is_note = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Note;
     let (notes, damage): (Vec<_>, Vec<_>) = report.diagnostics.iter().partition(is_note);

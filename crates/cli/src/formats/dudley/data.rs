@@ -44,7 +44,8 @@ pub(super) fn open(path: &Path, described: &Described, output: Output) -> Result
     open_with(path, &options(described, output)?, output)
 }
 
-/// Opens a file, and prints a warning if its appended layout contradicts the given layout.
+/// Opens a file, and prints a warning if its appended layout contradicts the given layout, or
+/// cannot be compared with it.
 fn open_with(path: &Path, options: &OpenOptions, output: Output) -> Result<File, Failure> {
     let file = options.from_source(source(path)?).map_err(|error| Failure::dudley(path, error))?;
     match file.contradiction() {
@@ -324,8 +325,8 @@ impl Dumped {
     }
 }
 
-/// Returns the array of a row, or `None` if its instances differ in size. Fails if the row cannot be
-/// read, so that the caller prints nothing for it.
+/// Returns the array of a row, or `None` if the row can be read but its instances differ in size.
+/// Fails if the row cannot be read, so that callers find this out before they print anything.
 fn readable(file: &File, row: Row) -> Result<Option<Array>, dudley::Error> {
     match file.array_of(row) {
         Ok(array) => Ok(Some(array)),

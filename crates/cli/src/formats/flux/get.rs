@@ -14,8 +14,8 @@ use crate::output::{Output, text_out};
 pub(crate) fn get(request: &GetRequest, output: Output) -> Result<Verdict, Failure> {
     let path = &request.file;
     if request.array.needs_array() {
-        let message = "an archive contains no arrays: `scibin flux cat` and `scibin flux extract` \
-                       read its files";
+        let message = "Flux archives do not contain arrays: `scibin flux cat` and \
+                       `scibin flux extract` read their files";
         return Err(Failure::other(path.display(), message));
     }
     let source = Source::of_file(path, &Reading::default())?;

@@ -15,8 +15,8 @@ use crate::interrupt::Spool;
 use crate::output::file as output_file;
 use crate::output::{Output, Sink, count, write_found, write_json};
 
-/// The maximum number of diagnostics, after which linting fails. A large archive may have several
-/// diagnostics for every entry.
+/// The maximum number of diagnostics. Linting fails if there are more. A large archive may have
+/// several diagnostics for every entry.
 const MAX_DIAGNOSTICS: u64 = 1 << 20;
 
 pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {

@@ -20,8 +20,8 @@ use crate::interrupt::Spool;
 use crate::output::Output;
 use crate::output::file::is_standard;
 
-/// Archives of at least this many bytes are mapped into memory instead of read, because they may
-/// not fit in memory.
+/// Archives of at least this many bytes are mapped instead of read, because they may be larger than
+/// the available memory.
 const MAP_FROM: u64 = 1 << 30;
 
 /// An archive, and the options for reading it.

@@ -81,7 +81,7 @@ pub(super) fn image(plane: &Plane, stretch: &Stretch, map: ColorMap, depth: Dept
     text
 }
 
-/// Returns a character whose density is the mean brightness of two pixels.
+/// Returns a character whose density shows the mean brightness of two pixels.
 fn shade((upper, lower): (Option<f64>, Option<f64>)) -> char {
     let mean = match (upper, lower) {
         (Some(upper), Some(lower)) => f64::midpoint(upper, lower),
