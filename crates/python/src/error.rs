@@ -62,7 +62,7 @@ pub(crate) struct Place {
     pub(crate) offset: Option<u64>,
     /// The line in the text, counted from 1.
     pub(crate) line: Option<u32>,
-    /// The column in the text in characters, counted from 1.
+    /// The column in characters, counted from 1.
     pub(crate) column: Option<u32>,
     /// The index of the block or chunk.
     pub(crate) block: Option<u64>,
@@ -182,8 +182,8 @@ impl Failure {
             Kind::Value => return PyValueError::new_err(message),
             Kind::Python(error) => return error.clone_ref(py),
             Kind::System(error) => {
-                // Python chooses the subclass of `OSError` by the error number, and adds the number
-                // and the path to the message.
+                // Python chooses the subclass of `OSError` based on the error number, and adds the
+                // number and the path to the message.
                 let number = match error.kind() {
                     io::ErrorKind::IsADirectory => error_number(py, "EISDIR").ok(),
                     _ => error.raw_os_error(),

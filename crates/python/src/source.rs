@@ -23,8 +23,8 @@ pub(crate) enum Input {
 }
 
 impl Input {
-    /// Converts a path (`str`), bytes-like data, or an object with `read_at`. Copies the data
-    /// unless it is `bytes`, because it could be modified later.
+    /// Converts a path (`str`), bytes-like data, or an object with `read_at`. Copies data
+    /// that is not `bytes`, because it could be modified later.
     pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if object.is_instance_of::<PyString>() {
             return Ok(Self::Path(object.extract()?));

@@ -73,7 +73,10 @@ def _array(file: asdf.File, pointer: str) -> NDArray:
 
 
 def rows_per_tile(template: Template, target: int) -> int:
-    """Return the number of rows in a tile of about `target` bytes that can be read on its own."""
+    """Return the number of rows in a tile of about `target` bytes.
+
+    The number is a multiple of the rows that must be decoded together, unless the array is shorter.
+    """
     if not template.shape:
         return 1
     rows = max(template.shape[0], 1)

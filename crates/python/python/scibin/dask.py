@@ -100,7 +100,7 @@ def open(
 
 
 def _chunks(template: Template) -> tuple[tuple[int, ...], ...]:
-    """Return the lengths along each axis of tiles that can each be read on their own."""
+    """Return the lengths of the tiles along each axis."""
     if not template.shape:
         return ()
     rows = rows_per_tile(template, TARGET)
@@ -184,9 +184,9 @@ def stack(
         differs is detected by the task that reads it.
     errors
         If an array cannot be read or differs from the first one, ``"raise"`` raises an exception,
-        and ``"nan"`` fills the array with NaN and logs a warning. With ``"nan"``, the result is
-        ``float64`` and a warning is issued if the arrays do not contain floating-point or complex
-        numbers.
+        and ``"nan"`` fills the array with NaN and logs a warning. With ``"nan"``, if the arrays do
+        not contain floating-point or complex numbers, the result is ``float64`` and a warning is
+        issued.
     return_failed
         Whether to return a `Stack`, which also contains the paths of the files whose arrays were
         replaced with NaN.

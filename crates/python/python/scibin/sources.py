@@ -2,8 +2,8 @@
 
 A source is an object with a length and a method ``read_at(offset, length)``, which returns exactly
 ``length`` bytes. The method may be called from several threads at the same time. Two attributes are
-optional: ``gap``, the number of unneeded bytes that are cheaper to read than to skip with another
-request, and ``piece``, the number of bytes to request at a time when reading a long range.
+optional: ``gap``, the maximum number of unneeded bytes to read in order to save a request, and
+``piece``, the number of bytes to request at a time when reading a long range.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ struct Stored {
 }
 
 /// The value that `prepare` returns for an array that can be written: the block as an array of bytes, the dtype, the
-/// shape, the strides in bytes, the offset in bytes, and such a tuple for the mask, or `None` if there is no mask. For
-/// any other array, `prepare` returns a `TypeError`.
+/// shape, the strides in bytes, the offset in bytes, and another such tuple for the mask, or `None` if there is no
+/// mask. For any other array, `prepare` returns a `TypeError`.
 type Prepared<'py> =
     (Bound<'py, PyArray1<u8>>, String, Vec<u64>, Vec<i64>, u64, Option<Bound<'py, PyAny>>);
 

@@ -1,8 +1,9 @@
 //! Converting Python objects into a tree that can be written, which is the reverse of
 //! [`super::convert`].
 //!
-//! There are two passes. The first pass finds the arrays, so that views of the same memory can share a block, and the
-//! containers that occur several times, which become anchors and aliases. The second pass builds the tree.
+//! There are two passes. The first pass finds all arrays, and all containers that occur several times. The second pass
+//! builds the tree, in which views of the same memory can share a block, and repeated containers become anchors and
+//! aliases.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,8 +36,8 @@ pub(super) struct BuiltTree {
 
 /// Converts an object and everything below it. `prepare` assigns arrays to blocks (see
 /// `scibin/asdf/_blocks.py`). An array is compressed as `compressions` specifies for its pointer,
-/// and otherwise with `compression`. If `compression` is `None`, the writer chooses
-/// the compression.
+/// and otherwise with `compression`. If `compression` is `None`, the writer chooses the
+/// compression.
 ///
 /// If `copy_blocks` is `true`, the nodes of one file are copied together with their blocks. This is
 /// the file of the first node that the search finds, but the search does not follow the order of

@@ -22,7 +22,7 @@ pub(super) struct FileArray {
 }
 
 impl FileArray {
-    /// Opens the array and selects parts, without reading elements.
+    /// Opens the array and applies the selections in `parts`, without reading elements.
     pub(super) fn open(file: &Arc<OpenFile>, parts: Vec<Part>) -> Result<Self, Failure> {
         let reader = file.get()?;
         let array = find(&reader, &parts)?;

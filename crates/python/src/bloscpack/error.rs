@@ -1,7 +1,7 @@
 //! Converting the errors of the crate `bloscpack`.
 //!
-//! A `FormatError` has a code. For some of the codes, `scibin.bloscpack.exceptions` converts the
-//! error into an exception of the original program.
+//! A `FormatError` has a code. For some codes, such as `space`, `scibin.bloscpack.exceptions`
+//! replaces the error with the corresponding exception of the original program.
 
 use bloscpack::format::MetadataError;
 use bloscpack::{Error, ErrorKind};

@@ -146,7 +146,10 @@ def _memory(base: npt.NDArray[Any]) -> _View | None:
 
 
 def _pack(array: npt.NDArray[Any]) -> _Stored:
-    """Return a block of its own for an array, which is copied unless it is in C order."""
+    """Return a separate block for an array, and its dtype, shape, strides and offset.
+
+    The array is copied unless it is in C order.
+    """
     packed = np.require(array, requirements="C").reshape(array.shape)
     data = packed.reshape(-1).view(np.uint8) if packed.nbytes else np.empty(0, np.uint8)
     return data, _descr(array.dtype), array.shape, packed.strides, 0

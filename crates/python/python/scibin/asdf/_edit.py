@@ -117,9 +117,9 @@ def edit(
 ) -> Editor:
     """Edit the tree and the arrays of a file.
 
-    All changes are written at the end of the ``with`` block, or none of them if an exception is
-    raised. Comments, and the notation of everything that is not changed, are kept.
-    Other programs see either the old or the new file. The file is locked during the edit.
+    All changes are written at the end of the ``with`` block. If an exception is raised, none of
+    them is written. Comments, and the notation of everything that is not changed, are kept. Other
+    programs see either the old or the new file. The file is locked during the edit.
 
     Parameters
     ----------

@@ -150,9 +150,8 @@ class File(Mapping[Any, Any]):
 
     A file is a mapping from the keys of the root of the tree to values. Mappings and sequences are
     instances of :class:`Node`, arrays are instances of :class:`scibin.NDArray`, and all other
-    values are plain objects. A key that
-    contains a ``/`` and does not exist is used as a JSON Pointer, as in ``file["meta/gain"]`` or
-    ``file["/meta/gain"]``.
+    values are plain objects. A key that contains a ``/`` and does not exist is used as a JSON
+    Pointer, as in ``file["meta/gain"]`` or ``file["/meta/gain"]``.
 
     Any number of threads may use a file at the same time. It can be pickled unless it was opened
     from bytes. A pickle contains only the path (or source) and the options. Unpickling raises

@@ -46,8 +46,8 @@ def write(
     compression
         The compression of new blocks: ``"zlib"``, ``"bzp2"``, ``"lz4"``, ``"lz4f"``, ``"zstd"``,
         ``"blsc"``, ``"blsc-chunked"`` or ``"none"``. For codecs that have levels, a level can be
-        added, as in ``"zlib:9"``. To choose the
-        compression for each array, pass a mapping from JSON Pointers to such names.
+        added, as in ``"zlib:9"``. To choose the compression for each array, pass a mapping from
+        JSON Pointers to such names.
     align
         The alignment of block data in bytes, which is a power of two up to 32,768. Default: 64.
     standard

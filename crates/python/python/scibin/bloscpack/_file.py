@@ -433,7 +433,7 @@ def recover(
     Raises
     ------
     FormatError
-        If no chunk is intact, or the header is too damaged.
+        If no chunk is intact, or the header is too damaged to be read.
     OSError
         If the file cannot be read, or the new file cannot be written.
     """

@@ -49,7 +49,7 @@ def append(
     Raises
     ------
     NotEnoughSpace
-        If the table of offsets is full.
+        If the table of offsets has too few spare entries for the new chunks.
     FormatError
         If the packed file is damaged.
     BlockingIOError
