@@ -31,8 +31,8 @@ pub(crate) trait Format {
     /// Returns the first nodes whose key or value satisfies `is_wanted`, at most `max` of them.
     fn search(&self, is_wanted: &dyn Fn(&str) -> bool, max: usize) -> Result<Vec<Value>>;
 
-    /// Writes the text of the node at a pointer. The text of a container, or of an item in a Dudley file, is JSON. The
-    /// folders of an archive and the containers of a Dudley file have no text.
+    /// Writes the text of the node at a pointer. Folders of an archive and containers of a Dudley file have no text.
+    /// The text of any other container, and of an item in a Dudley file, is JSON.
     fn write_text(&self, pointer: &str, out: &mut dyn Write) -> Result<()>;
 
     /// Writes the tree of an ASDF file as JSON. In any other format, writes the metadata, the layout or the list of
@@ -55,8 +55,8 @@ pub(crate) fn limits() -> Limits {
 }
 
 /// Opens the first of the added files that has a known format, and returns the file with its name. If a layout was
-/// also added, it is used for any file without the signature of ASDF or Bloscpack. If only a layout was added, opens
-/// the layout.
+/// also added, it is used for any file without an ASDF or Bloscpack signature. If only a layout was added, opens the
+/// layout.
 pub(crate) fn open() -> Result<(String, Box<dyn Format>)> {
     let files = Source::all();
     let is_layout = |file: &Source| file.name().rsplit_once('.').is_some_and(|(_, it)| it == "dud");
@@ -127,7 +127,7 @@ pub(crate) fn size(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }
-    #[allow(clippy::cast_precision_loss, reason = "one decimal is shown")]
+    #[allow(clippy::cast_precision_loss, reason = "only one decimal is shown")]
     let mut value = bytes as f64 / 1024.0;
     let mut unit = 0;
     while value >= 1024.0 && unit + 1 < UNITS.len() {

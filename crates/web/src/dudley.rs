@@ -223,7 +223,7 @@ impl Format for LayoutFile {
     }
 
     fn array(&self, _: &str) -> Result<Array<'_>> {
-        Err(failure("A layout contains no data. Open it together with the file that it describes."))
+        Err(failure("This is only a layout. Open it together with the file that it describes."))
     }
 
     fn parts(&self) -> Result<Table> {
