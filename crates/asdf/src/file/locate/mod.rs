@@ -27,7 +27,7 @@ use binio::ReadAt;
 use bytes::Bytes;
 
 use crate::diagnostic::{Code, Reports};
-use crate::error::{BlockError, Result};
+use crate::error::{BlockError, Error, Result};
 use crate::layout::head::{self, Content, Head};
 use crate::layout::index::IndexError;
 use crate::layout::{IndexText, Layout};
@@ -101,7 +101,7 @@ pub(crate) fn locate(
     reports: &Reports,
 ) -> Result<FileParts> {
     let limits = &options.limits;
-    let head = read_head(source)?;
+    let head = read_head(source, options.strictness)?;
     reports.extend(head.diagnostics);
     let start = head.len as u64;
     let tree = match head.content {
@@ -151,15 +151,26 @@ pub(crate) fn locate(
     Ok(FileParts { layout, tree_text, blocks })
 }
 
-fn read_head(source: &mut CachedSource) -> Result<Head> {
+/// Reads the header and the comments. Fails if neither the tree nor a block begins within
+/// [`MAX_HEAD`], unless the blocks of the file are to be salvaged.
+fn read_head(source: &mut CachedSource, strictness: Strictness) -> Result<Head> {
     loop {
         if !source.is_complete() {
             source.grow_head()?;
         }
-        let capped = source.head(0..MAX_HEAD);
-        let complete = source.is_complete() || (capped.len() as u64) < source.head_len();
-        if let Some(head) = head::parse(&capped, complete)? {
+        let text = source.head(0..MAX_HEAD);
+        let is_capped = (text.len() as u64) < source.head_len();
+        let ends_here = if is_capped {
+            strictness == Strictness::Salvage
+        } else {
+            source.is_complete()
+        };
+        if let Some(head) = head::parse(&text, ends_here)? {
             return Ok(head);
+        }
+        if is_capped {
+            let what = "bytes before the tree and the blocks";
+            return Err(Error::limit(what, MAX_HEAD, source.head_len()));
         }
     }
 }

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use super::{Logged, head_len, open};
 use crate::asdf::Asdf;
 use crate::diagnostic::Code;
+use crate::error::ErrorKind;
 use crate::file::locate::test_file::{HEAD, TREE, block, codes, contents, index};
 use crate::layout::BLOCK_MAGIC;
 use crate::options::{OpenOptions, Strictness};
@@ -47,6 +48,19 @@ fn rich_file() -> Vec<u8> {
         at += block.len();
     }
     [HEAD, TREE, b"       \n", &blocks.concat(), &index(&offsets), b"\0\0"].concat()
+}
+
+#[test]
+fn a_file_whose_comments_are_longer_than_the_limit_is_rejected_and_its_blocks_can_be_salvaged() {
+    let comments = "# comment\n".repeat((17 << 20) / 10);
+    for tail in [&b""[..], &[TREE, &block(b"one").bytes()].concat()] {
+        let bytes = [HEAD, comments.as_bytes(), tail].concat();
+        let error = Asdf::from_bytes(bytes.clone()).unwrap_err();
+        let ErrorKind::Limit { what, limit, .. } = error.kind() else { panic!("{error}") };
+        assert_eq!((*what, *limit), ("bytes before the tree and the blocks", 16 << 20));
+        let file = OpenOptions::new().strictness(Strictness::Salvage).from_bytes(bytes).unwrap();
+        assert_eq!(file.blocks().len().unwrap(), usize::from(!tail.is_empty()));
+    }
 }
 
 #[test]
