@@ -2,7 +2,8 @@
 //!
 //! | source | how it is read |
 //! |---|---|
-//! | a path | a small file as a whole, a larger one on demand or through a memory map, without the effects of an unfinished in-place change |
+//! | a path | a small file as a whole, a larger one on demand or through a memory map |
+//! | a path, during an unfinished in-place change | on demand, in the state before the change |
 //! | bytes in memory | shared without copying |
 //! | any other [`ReadAt`] | on demand |
 

@@ -1,8 +1,8 @@
 //! A pool of files that keeps only some of them open at a time.
 //!
 //! An exploded file may have thousands of block files, but many systems allow a process only a few
-//! hundred open files. A [`PooledFile`] is opened when it is read, and closed once [`MAX_OPEN`]
-//! other files have been read since.
+//! hundred open files. A [`PooledFile`] is closed once [`MAX_OPEN`] other files have been added or
+//! read since it was last used, and reopened when it is read again.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -53,8 +53,8 @@ impl FilePool {
     }
 }
 
-/// A file in a pool. Once the pool has closed the file, reading it fails if it has changed since it
-/// was added.
+/// A file in a pool. Reading a file that the pool has closed fails if its length or modification
+/// time has changed since it was added.
 #[derive(Debug)]
 pub(crate) struct PooledFile {
     pool: Arc<FilePool>,

@@ -194,7 +194,7 @@ impl ArrayData {
 }
 
 impl Checksums<'_> {
-    /// Writes data that is in memory while another thread computes its checksum.
+    /// Writes data from memory while another thread computes its checksum.
     fn write<S: Sink>(
         &self,
         out: &mut Output<S>,

@@ -1,5 +1,5 @@
-//! Preparing a tree for writing: adding the tags and the history that the standard requires, and assigning a
-//! block number to each array.
+//! Preparing a tree for writing: adapting the tags and the history to the version of the standard, and assigning
+//! block numbers to arrays.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Write;

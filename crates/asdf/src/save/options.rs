@@ -92,7 +92,8 @@ impl WriteOptions {
         /// Sets the number of padding bytes after the tree, at most 64 MiB, so that the tree can grow in place.
         /// Default: 0.
         pad_tree: u64;
-        /// Sets `asdf_library`, the software that wrote the file. Default: this crate.
+        /// Sets `asdf_library`, the software that wrote the file. Default: `scibin` with the version of this
+        /// crate.
         library: Software => Library::Other(library);
     }
 
@@ -160,7 +161,8 @@ impl EditOptions {
         read_only: bool;
         /// Sets how long to wait if another process is editing the file. Default: 10 seconds.
         patience: Duration;
-        /// Sets the limits for reading the file, which also apply to the edited tree.
+        /// Sets the limits for reading the file, which also apply to the edited tree. Default:
+        /// [`Limits::default`].
         limits: Limits;
     }
 }

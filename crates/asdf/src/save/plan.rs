@@ -60,7 +60,7 @@ pub(super) struct FilePlan<'a> {
 /// Properties of a written file.
 pub(super) struct Written {
     pub(super) len: u64,
-    /// Offsets of all blocks in bytes.
+    /// The offset of each block in bytes.
     pub(super) blocks: Vec<u64>,
 }
 

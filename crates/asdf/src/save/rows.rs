@@ -116,12 +116,14 @@ impl RowWriter {
     ///
     /// # Errors
     ///
-    /// Same as [`Asdf::open`], [`Asdf::document`] and [`roll_back`](crate::save::roll_back). Also fails with
-    /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the last block is not streamed, or if no
-    /// packed array with an open first dimension uses it, and with [`ErrorKind::Io`](crate::ErrorKind::Io) if
-    /// another process keeps the file locked for more than 10 seconds. Fails with
-    /// [`ErrorKind::Block`](crate::ErrorKind::Block) if the header of the last block is invalid, and with
-    /// [`ErrorKind::Array`](crate::ErrorKind::Array) if the array is invalid.
+    /// Same as [`Asdf::open`], [`Asdf::document`], [`Blocks::len`](crate::block::Blocks::len) and
+    /// [`roll_back`](crate::save::roll_back). Also fails with
+    /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the last block is not streamed, if no packed
+    /// array with an open first dimension uses it, or if a row has no bytes. Fails with
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be written, or if another process keeps it
+    /// locked for more than 10 seconds. Fails with [`ErrorKind::Block`](crate::ErrorKind::Block) if the header
+    /// of the last block is invalid, and with [`ErrorKind::Array`](crate::ErrorKind::Array) if the array is
+    /// invalid.
     pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         crate::file::journal::roll_back(path)?;
@@ -171,7 +173,7 @@ impl RowWriter {
         self.len() == 0
     }
 
-    /// Returns the length in bytes of the incomplete row that was removed on opening.
+    /// Returns the length in bytes of the incomplete row that was removed on opening, or 0 if there was none.
     pub fn removed_bytes(&self) -> u64 {
         self.removed
     }
@@ -202,7 +204,9 @@ impl RowWriter {
     pub fn push_bytes(&mut self, rows: &[u8]) -> Result<()> {
         if rows.len() as u64 % self.row_size != 0 {
             let (len, size) = (count(rows.len(), "byte"), count(self.row_size, "byte"));
-            return Err(Error::unwritable(format!("expected whole rows of {size}, found {len}")));
+            return Err(Error::unwritable(format!(
+                "expected a multiple of {size}, the size of a row, found {len}"
+            )));
         }
         Ok(self.file.write_all_at(rows, self.file.len())?)
     }
@@ -221,7 +225,8 @@ impl RowWriter {
     ///
     /// # Errors
     ///
-    /// Same as [`sync`](Self::sync) and [`Asdf::from_source`]. The file remains valid if this fails.
+    /// Same as [`sync`](Self::sync), [`Asdf::from_source`] and [`Blocks::len`](crate::block::Blocks::len). The
+    /// file remains valid if this fails.
     pub fn close(mut self) -> Result<()> {
         let end = self.file.len();
         let mut hasher = Algorithm::Md5.hasher();

@@ -85,7 +85,8 @@ impl<'a> Writer<'a> {
         options: WriteOptions;
         /// Sets whether blocks of external files are copied into the written file. Otherwise,
         /// arrays still refer to the external files by URI. The external files that may be opened
-        /// depend on the policy of the file that is set with [`blocks_of`](Self::blocks_of).
+        /// depend on the policy of the file that is set with [`blocks_of`](Self::blocks_of). Without
+        /// such a file, this option has no effect. Default: `false`.
         implode: bool;
     }
 
@@ -158,17 +159,20 @@ impl<'a> Writer<'a> {
     ///
     /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if an option has an invalid value, if
     /// the root of the tree is not a mapping, if a value cannot be represented in the chosen version of the
-    /// standard, or if this build lacks the codec of a compression.
+    /// standard, if this build lacks the codec of a compression, or if the tree refers to a block of a file that
+    /// is not set with [`blocks_of`](Self::blocks_of).
     ///
-    /// If blocks are copied, also fails with [`ErrorKind::Block`](crate::ErrorKind::Block) if one of them does
-    /// not exist or is damaged, with [`ErrorKind::Codec`](crate::ErrorKind::Codec) if it has to be recompressed
-    /// and cannot be decoded, with [`ErrorKind::Reference`](crate::ErrorKind::Reference) if the file of an
-    /// [imploded](Self::implode) block cannot be opened, and with any error of [`Asdf::document`].
+    /// With [`blocks_of`](Self::blocks_of), also fails with any error of [`Asdf::document`] and
+    /// [`Blocks::len`](crate::block::Blocks::len). Fails with [`ErrorKind::Block`](crate::ErrorKind::Block) if a
+    /// block does not exist, is damaged or has an uncertain number, with
+    /// [`ErrorKind::Codec`](crate::ErrorKind::Codec) if it has to be recompressed and cannot be decoded, and with
+    /// [`ErrorKind::Reference`](crate::ErrorKind::Reference) if the file of an [imploded](Self::implode) block
+    /// cannot be opened.
     ///
     /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the data of a block is too large for
     /// [`Compression::Blosc`](crate::Compression::Blosc), or exceeds the limit of the original file when it is
-    /// recompressed. Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the data of an array cannot be read,
-    /// if `out` cannot be written, or if a folder of [`relocate`](Self::relocate) does not exist.
+    /// recompressed. Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the data of an array or block cannot
+    /// be read, if `out` cannot be written, or if a folder of [`relocate`](Self::relocate) does not exist.
     pub fn write_to(&self, out: impl Write + Seek) -> Result<WriteReport> {
         let tree = self.numbered_tree(false)?;
         let plan = self.file_plan(&tree)?;
@@ -311,8 +315,9 @@ impl<'a> Writer<'a> {
     }
 
     /// Returns the tree text of the file from which blocks are copied. The text is changed only
-    /// where the tree of the file differs from `tree`. Returns `None` if there is no such file, or
-    /// if its tree is missing, irregular or too different.
+    /// where the tree of the file differs from `tree`. Returns `None` if there is no such file, if
+    /// it was opened with [`Strictness::Salvage`], or if its tree is missing, irregular or too
+    /// different.
     fn kept_text(&self, tree: &NumberedTree<'_>) -> Result<Option<Vec<u8>>> {
         let Some(file) = self.file.filter(|file| file.layout().tree.is_some()) else {
             return Ok(None);
@@ -330,7 +335,8 @@ impl<'a> Writer<'a> {
         Ok(Some(text.into_bytes()))
     }
 
-    /// Returns the lines before the tree: the header line, and the comments of the original file.
+    /// Returns the lines before the tree: the header line, the version of the standard, and the comments of the
+    /// original file.
     fn head_text(&self) -> String {
         let mut text = head::to_text(self.options.standard);
         for comment in self.file.iter().flat_map(|file| &file.layout().comments) {

@@ -30,11 +30,13 @@ pub enum ChecksumVerdict {
     /// The checksum is the MD5 digest of the decoded bytes, as some old writers computed it. The data is
     /// intact.
     Decoded,
-    /// The checksum matches neither digest, so the block is damaged.
+    /// The checksum matches neither digest. The block is damaged, unless `decoded` is `None` and the checksum
+    /// was computed from the decoded bytes.
     Mismatch {
         /// MD5 digest of the stored bytes.
         stored: Digest,
-        /// MD5 digest of the decoded bytes, if the block is compressed and can be decoded.
+        /// MD5 digest of the decoded bytes. `None` if the block is not compressed or cannot be decoded, for
+        /// example because this build does not support the compression.
         decoded: Option<Digest>,
     },
 }
@@ -82,8 +84,8 @@ pub(crate) fn has_checksum(header: &BlockHeader) -> bool {
 }
 
 impl Block<'_> {
-    /// Verifies the checksum. Reads all stored bytes, but decodes them only if their digest differs
-    /// from the checksum.
+    /// Verifies the checksum. If there is one, reads all stored bytes, but decodes them only if their digest
+    /// differs from the checksum.
     ///
     /// # Errors
     ///
@@ -223,7 +225,7 @@ impl Block<'_> {
     }
 
     /// Records a verdict, so that later reads need not verify the checksum again. Fails on a
-    /// mismatch or, with [`Verify::Report`], reports it.
+    /// mismatch or, with [`Verify::Report`], only reports it.
     fn settle(&self, verdict: ChecksumVerdict) -> Result<()> {
         let mut error = verdict.error(self.header()?).map(|kind| self.error(kind));
         if self.store.verify() == Some(Verify::Report) {

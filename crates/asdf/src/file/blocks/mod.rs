@@ -105,8 +105,9 @@ impl<'a> Blocks<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`get`](Self::get). Also fails with [`ErrorKind::Block`] of kind
-    /// [`Uncertain`](BlockError::Uncertain) if the number of the block is uncertain:
+    /// Same as [`get`](Self::get), where a negative number is too large if it counts back past the first block.
+    /// Also fails with [`ErrorKind::Block`] of kind [`Uncertain`](BlockError::Uncertain) if the number of the
+    /// block is uncertain:
     ///
     /// - A negative number is uncertain if the file seems to contain more blocks than those found by
     ///   following the headers.
@@ -134,13 +135,13 @@ impl<'a> Blocks<'a> {
         self.store.certain()
     }
 
-    /// Iterates over all blocks in file order. Headers are read one at a time. The iteration ends after an
-    /// error.
+    /// Iterates over all blocks in the order of their numbers. Headers are read one at a time. The iteration
+    /// ends after an error.
     pub fn iter(&self) -> BlockIter<'a> {
         BlockIter { blocks: *self, next: Some(0) }
     }
 
-    /// Decodes all blocks in parallel and returns their data in file order.
+    /// Decodes all blocks in parallel and returns their data in the order of the block numbers.
     ///
     /// # Errors
     ///
@@ -150,7 +151,8 @@ impl<'a> Blocks<'a> {
         self.for_each(Block::decode)
     }
 
-    /// Verifies the checksums of all blocks in parallel and returns the verdicts in file order.
+    /// Verifies the checksums of all blocks in parallel and returns the verdicts in the order of the block
+    /// numbers.
     ///
     /// # Errors
     ///
@@ -185,7 +187,7 @@ impl<'a> Blocks<'a> {
         Ok(self.store.block(index)?.map(|block| self.block(index, block)))
     }
 
-    /// Returns the offset and the header of every block, in file order.
+    /// Returns the offset and the header of every block, in the order of the block numbers.
     pub(crate) fn found(self) -> Result<Vec<FoundBlock>> {
         (0..self.len()?).filter_map(|index| self.store.block(index).transpose()).collect()
     }
@@ -221,7 +223,7 @@ impl<'a> IntoIterator for Blocks<'a> {
     }
 }
 
-/// An iterator over the blocks of a file in order; see [`Blocks::iter`].
+/// An iterator over the blocks of a file; see [`Blocks::iter`].
 #[derive(Clone, Debug)]
 pub struct BlockIter<'a> {
     blocks: Blocks<'a>,
@@ -348,7 +350,8 @@ impl Block<'_> {
     /// # Errors
     ///
     /// Same as [`data_range`](Self::data_range). Also fails with [`ErrorKind::Io`] if the source cannot be
-    /// read, and with [`ErrorKind::OutOfMemory`] if there is not enough memory for the bytes.
+    /// read, with [`ErrorKind::OutOfMemory`] if there is not enough memory for the bytes, and with
+    /// [`ErrorKind::Limit`] if their number exceeds the address space.
     pub fn raw(&self) -> Result<Bytes> {
         let range = self.data_range()?;
         let len = range.end - range.start;
@@ -536,9 +539,9 @@ impl Block<'_> {
         Ok(data.into())
     }
 
-    /// Returns the chunks of a block that is compressed in chunks, as `lz4` and `blsc` blocks are,
-    /// or `None` for other blocks. The `stored` ranges are offsets in the file, and the `decoded`
-    /// ranges are offsets in the data. Only the header of each chunk is read.
+    /// Returns the chunks of an `lz4` or `blsc` block. Returns `None` for any other block, and for an
+    /// `lz4` block that consists of an LZ4 frame. The `stored` ranges are offsets in the file, and the
+    /// `decoded` ranges are offsets in the data. Only the header of each chunk is read.
     ///
     /// # Errors
     ///

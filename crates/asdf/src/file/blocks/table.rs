@@ -177,7 +177,7 @@ impl BlockTable {
         Ok(())
     }
 
-    /// Returns `true` if block `index` ends where the block index lists the next block.
+    /// Returns `true` if the block with this number ends at the offset that the index lists for the next block.
     fn leads_to(&self, index: usize, reader: HeaderReader<'_>) -> bool {
         let Some([block, next]) = self.blocks.get(index..).and_then(<[FoundBlock]>::first_chunk)
         else {

@@ -104,7 +104,7 @@ impl DriftedBlocks {
 }
 
 /// Finds the plausible block closest to `expected`, within `reach` and after the offset `after`. If there is
-/// none, finds the closest magic with a valid header there.
+/// none, finds the closest magic with a valid header in the same range.
 fn nearest(expected: u64, reach: u64, after: u64, reader: HeaderReader<'_>) -> Result<Option<u64>> {
     let start = expected.saturating_sub(reach).max(after.saturating_add(1));
     let end = expected.saturating_add(reach).min(reader.file_len());

@@ -1,5 +1,5 @@
-//! Finding the first block: usually the first magic after the tree that begins a plausible block, or that is first
-//! in the index.
+//! Finding the first block: usually the first plausible block after the tree. An earlier block magic at the first
+//! offset in the index takes priority.
 
 use binio::ReadAt;
 use binio::source::Scanner;

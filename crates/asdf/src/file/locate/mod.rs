@@ -1,6 +1,6 @@
 //! Locating the parts of a file with few reads.
 //!
-//! 1. The head: first 16 to 64 KiB, then usually twice as much in total each time, until the end of the tree is
+//! 1. The head: first 16 to 64 KiB. Each further read usually doubles its length, until the end of the tree is
 //!    known. If the first block begins further away, the bytes up to it are searched.
 //! 2. The last 16 to 64 KiB, which may contain the block index. If they could be the end of a long index, more
 //!    bytes before them are read.

@@ -65,8 +65,8 @@ pub(crate) fn named_blocks(arrays: &[ArrayUse], found: usize) -> usize {
 pub(crate) struct IndexNumbers(Vec<(u64, Option<u64>)>);
 
 impl IndexNumbers {
-    /// Prepares numbering by an index whose blocks have drifted. Returns `None` unless the index
-    /// agrees with all blocks before the first of `gaps`.
+    /// Prepares to number blocks by an index from whose offsets they have drifted. Returns `None`
+    /// unless the index agrees with all blocks before the first of `gaps`.
     pub(crate) fn of_drift(
         blocks: &[FoundBlock],
         gaps: &[usize],
@@ -91,9 +91,10 @@ impl IndexNumbers {
         Some(Self(places.to_vec()))
     }
 
-    /// Prepares numbering by an index. Returns `None` if the index is out of order, if less than half of the
-    /// listed offsets are exact, or if no block can be missing at the beginning or in one of `gaps`. Between
-    /// two exact matches, other entries may be slightly off if there are as many blocks as entries.
+    /// Prepares to number blocks by an index. Returns `None` if the index is empty or out of order, if fewer
+    /// than half of the listed offsets are exact, or if no block can be missing at the beginning or in one of
+    /// `gaps`. Entries between two exact offsets may be slightly off, provided that there are as many blocks
+    /// as entries between these offsets.
     pub(crate) fn exact(blocks: &[FoundBlock], gaps: &[usize], listed: &[u64]) -> Option<Self> {
         let first = blocks.first()?.offset;
         let has_space = |&listed: &u64| {
@@ -147,7 +148,7 @@ pub(crate) fn gaps(blocks: &[FoundBlock], certain: usize) -> Vec<usize> {
 }
 
 /// Numbers the blocks that were found: by the index if one is given, otherwise by the sizes that
-/// the arrays need. If these are ambiguous, the blocks after the first gap get numbers that no
+/// the arrays need. If the sizes are ambiguous, the blocks after the first gap get numbers that no
 /// array refers to, in file order. `gaps` are the numbers of blocks that may be preceded by missing
 /// blocks.
 pub(crate) fn number(
@@ -355,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_out_of_order_or_with_less_than_half_exact_offsets_is_not_used() {
+    fn an_index_out_of_order_or_with_fewer_than_half_exact_offsets_is_not_used() {
         for listed in [&[2000, 1000, 3000][..], &[1000, 1500, 1600, 1700], &[1500], &[]] {
             assert_eq!(by_index(listed), "1000 2000? 3000?", "{listed:?}");
         }

@@ -36,8 +36,8 @@ pub struct EditReport {
     pub len: u64,
     /// Number of blocks in the edited file.
     pub blocks: usize,
-    /// Numbers of the blocks that no array uses any more. They keep their space, because the change is made in
-    /// place.
+    /// Numbers of the blocks that no array uses any more, but that keep their space because
+    /// [`in_place`](crate::save::EditOptions::in_place) is set. Empty without this option.
     pub unused: Vec<usize>,
     /// Whether an interrupted in-place change was rolled back when the file was opened.
     pub rolled_back: bool,
@@ -62,10 +62,12 @@ impl Editor {
     /// index follows the last block, or if this build lacks the codec of a compression, and with
     /// `Limit` if the data of a new block is too large for its compression.
     ///
-    /// A failed commit leaves the file unchanged, with two exceptions. The last step syncs the file if it was
-    /// patched, and otherwise its folder. If only this step fails, the change has been made, but may not survive
-    /// a crash. If a failed in-place change cannot be undone immediately, it is undone when the file is next
-    /// opened for writing.
+    /// A failed commit leaves the file unchanged, with two exceptions:
+    ///
+    /// - The last step syncs the file if it was patched, and otherwise its folder. If only this step fails, the
+    ///   change has been made, but may not survive a crash.
+    /// - If a failed in-place change cannot be undone immediately, it is undone when the file is next opened for
+    ///   writing.
     pub fn commit(self) -> Result<EditReport> {
         let edited = self.edited()?;
         let change = self.change(&edited)?;

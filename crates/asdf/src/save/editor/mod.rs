@@ -29,7 +29,8 @@ use crate::yaml::{ParseOptions, YamlNode};
 const EMPTY_TREE: &str = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n{}\n...\n";
 
 impl EditOptions {
-    /// Opens a file for editing and locks it. Rolls back an interrupted in-place change first.
+    /// Opens a file for editing and locks it. If an in-place change was interrupted, rolls it back before
+    /// reading the file.
     ///
     /// # Errors
     ///
@@ -166,12 +167,11 @@ impl Editor {
     ///
     /// # Errors
     ///
-    /// Same as [`tree`](Self::tree) and [`TreeText::set`]. Also fails with
-    /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if a value cannot be represented in the file's
-    /// version of the standard, or if a block would have to be appended after a streamed one. Fails with
-    /// [`ErrorKind::Block`](crate::ErrorKind::Block) if the value refers to a block that does not exist or whose
-    /// number is uncertain, or if a block would have to be appended after one with an invalid header, and with
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if block headers cannot be read from the source.
+    /// Same as [`tree`](Self::tree), [`TreeText::set`] and [`Blocks::len`](crate::block::Blocks::len). Also
+    /// fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if a value cannot be represented in
+    /// the file's version of the standard, or if a block would have to be appended after a streamed one. Fails
+    /// with [`ErrorKind::Block`](crate::ErrorKind::Block) if the value refers to a block that does not exist or
+    /// whose number is uncertain, or if a block would have to be appended after one with an invalid header.
     pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {
         let released = self.blocks_at(pointer)?;
         self.put(self.with_part(pointer, value, None)?, released)
@@ -198,7 +198,8 @@ impl Editor {
     ///
     /// # Errors
     ///
-    /// Same as [`set`](Self::set).
+    /// Same as [`set`](Self::set). Also fails with [`ErrorKind::Block`](crate::ErrorKind::Block) if the block of
+    /// an existing array at the pointer has an invalid header.
     pub fn set_array(&mut self, pointer: &str, array: Array) -> Result<()> {
         let released = self.blocks_at(pointer)?;
         let reused = match released.iter().next() {
@@ -224,8 +225,7 @@ impl Editor {
     ///
     /// # Errors
     ///
-    /// Same as [`tree`](Self::tree) and [`TreeText::remove`]. Also fails with
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if block headers cannot be read from the source.
+    /// Same as [`tree`](Self::tree), [`TreeText::remove`] and [`Blocks::len`](crate::block::Blocks::len).
     pub fn remove(&mut self, pointer: &str) -> Result<()> {
         let released = self.blocks_at(pointer)?;
         self.tree_mut()?.remove(pointer)?;
@@ -237,9 +237,10 @@ impl Editor {
     ///
     /// # Errors
     ///
-    /// Same as [`tree`](Self::tree). Also fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if one of the
-    /// folders does not exist, and with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the text
-    /// cannot be changed without also changing another value.
+    /// Same as [`tree`](Self::tree) and [`Tree::from_node`]. Also fails with
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if one of the folders does not exist, and with
+    /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the text cannot be changed without also
+    /// changing another value.
     pub fn relocate(&mut self, to: impl AsRef<Path>) -> Result<()> {
         let Some(path) = self.file.path() else { return Ok(()) };
         if let Some(tree) = self.tree()?.relocated(folder_of(path), to.as_ref())? {
@@ -257,15 +258,17 @@ impl Editor {
         self.tree_mut()?.rename(pointer, key)
     }
 
-    /// Replaces the entire text of the tree, for example after manual editing.
+    /// Replaces the entire text of the tree, for example after manual editing. Blocks of the file to which the
+    /// new text does not refer are kept.
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the text does not begin with
-    /// `%YAML` or has anything but white space after `...`. Fails with
-    /// [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if it is not valid YAML, does not have a mapping as its
-    /// root, or refers to blocks that do not exist, and with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
-    /// it exceeds the limits.
+    /// Same as [`Blocks::len`](crate::block::Blocks::len). Also fails with
+    /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the text does not begin with `%YAML` or has
+    /// anything but white space after `...`. Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if it is not
+    /// valid YAML, does not have a mapping as its root, or refers to a block that [`Self::file`] does not have
+    /// or whose number is uncertain. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the text
+    /// exceeds the limits.
     pub fn set_text(&mut self, text: &str) -> Result<()> {
         let mut text = text.to_owned();
         if !text.ends_with('\n') {

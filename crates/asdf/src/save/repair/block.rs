@@ -46,8 +46,8 @@ impl Examined {
     }
 }
 
-/// Examines a block. `end` is the offset of the next block, of the index or of the end of the file. Unless it is
-/// streamed, the block cannot extend past `end`.
+/// Examines a block. `end` is the offset of the next block, of the index or of the end of the file. Unless the
+/// block is streamed, it cannot extend past `end`.
 pub(super) fn examine(
     file: &Asdf,
     number: usize,

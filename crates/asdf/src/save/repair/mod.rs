@@ -78,7 +78,7 @@ impl RecoverOptions {
     }
 
     binio::setters! {
-        /// Sets the limits for reading the damaged file.
+        /// Sets the limits for reading the damaged file. Default: [`Limits::default`].
         limits: Limits;
     }
 
@@ -104,9 +104,9 @@ pub struct Loss {
     /// offsets refer to the file with its original line endings. Empty if the loss concerns an array whose
     /// block does not exist or is too small.
     pub bytes: Range<u64>,
-    /// Number of stored bytes that are missing from the recovered file: the bytes lost by truncation, all known
-    /// bytes of a lost block, or the bytes that an array needs from a block that does not exist or is too small.
-    /// 0 if the bytes were kept, but are damaged.
+    /// Number of bytes that are missing from the recovered file: the bytes that a truncated block lost or that
+    /// were dropped from a truncated tree, all known bytes of a lost block, or the bytes that an array needs from
+    /// a block that does not exist or is too small. 0 if the bytes were kept, but are damaged.
     pub missing: u64,
     /// The error that describes the damage.
     pub reason: Error,
@@ -121,7 +121,7 @@ pub struct RecoverReport {
     /// Number of intact blocks.
     pub kept: u64,
     /// Number of blocks that were kept although they are damaged: the data is incomplete, does not match its
-    /// checksum or cannot be decoded, or the number of the block is uncertain.
+    /// checksum, cannot be decoded or has converted line endings, or the number of the block is uncertain.
     pub damaged: u64,
     /// Ranges of stray bytes in the old file that were left out. Ranges that contain only zeros are
     /// not included.
@@ -134,7 +134,7 @@ pub struct RecoverReport {
 }
 
 impl RecoverReport {
-    /// Returns the number of stored bytes that are known to be missing from the new file.
+    /// Returns the total number of bytes that are known to be missing from the new file.
     pub fn missing_bytes(&self) -> u64 {
         self.lost.iter().fold(0, |sum, loss| sum.saturating_add(loss.missing))
     }
@@ -148,10 +148,11 @@ impl RecoverReport {
 ///
 /// # Errors
 ///
-/// Fails with [`ErrorKind::Layout`] if the damaged file has no readable header line, with [`ErrorKind::Limit`]
-/// if it exceeds the [limits](RecoverOptions::limits), and with [`ErrorKind::Io`] if the source cannot be read,
-/// the sink cannot be written, or a folder of [`relocate`](RecoverOptions::relocate) does not exist. All other
-/// damage is listed in the report.
+/// Fails with [`ErrorKind::Layout`] if the damaged file has no readable header line, and with
+/// [`ErrorKind::Limit`] if [`Limits::max_alloc`] bytes of the tree have been read without finding its end, or
+/// if there are more than [`Limits::max_items`] blocks. Fails with [`ErrorKind::Io`] if the source cannot be
+/// read, the sink cannot be written, or a folder of [`relocate`](RecoverOptions::relocate) does not exist. All
+/// other damage is listed in the report.
 pub fn recover<W: Write + Seek>(
     source: Arc<dyn ReadAt>,
     sink: W,
@@ -238,8 +239,8 @@ impl Reason {
 /// The blocks written to the new file so far.
 struct Kept {
     is_streamed: bool,
-    /// Length in bytes of the data of each block, as far as the data can be read. 0 if the block is missing, or
-    /// if it is compressed and damaged.
+    /// Length in bytes of the readable data of each block. 0 if the block is missing, or if it is compressed and
+    /// damaged.
     lens: Vec<u64>,
     /// The ranges of the old file that are kept or reported as lost.
     known: Vec<Range<u64>>,

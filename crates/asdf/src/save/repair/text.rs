@@ -178,7 +178,7 @@ fn parse(file: &Asdf, text: &[u8]) -> Result<Document> {
     Document::parse(text, &options, &mut Vec::new())
 }
 
-/// Describes the loss of the last part of the tree, which begins at byte `from` of the tree.
+/// Describes the loss of all bytes of the tree from byte `from` on.
 fn lost(file: &Asdf, from: usize, reason: &Error) -> Loss {
     let tree = file.layout().tree.clone().unwrap_or_default();
     let bytes = tree.start + from as u64..tree.end;
@@ -187,7 +187,7 @@ fn lost(file: &Asdf, from: usize, reason: &Error) -> Loss {
     Loss { block: None, pointers: Vec::new(), bytes, missing, reason: reason.clone() }
 }
 
-/// Lists the arrays that are stored in blocks. Each has pointers to the arrays that use it as a mask.
+/// Lists the arrays that are stored in blocks, each with pointers to the arrays that use it as a mask.
 fn arrays(document: &Document) -> Vec<ArrayInBlock> {
     let nodes = || document.nodes().filter(|node| node.is_ndarray());
     let mut masked: HashMap<String, Vec<String>> = HashMap::new();

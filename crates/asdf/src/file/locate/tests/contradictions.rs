@@ -59,7 +59,7 @@ fn a_flipped_bit_in_the_flags_or_the_allocated_size_hides_no_indexed_block() {
 }
 
 #[test]
-fn a_flipped_header_bit_except_streamed_never_makes_a_negative_source_return_a_wrong_block() {
+fn flipping_a_header_bit_other_than_streamed_never_makes_a_negative_source_return_a_wrong_block() {
     let (good, offsets) = three_blocks();
     for with_index in [true, false] {
         for &offset in &offsets {

@@ -31,8 +31,7 @@ fn summary(file: &Asdf) -> String {
     format!("{:?} {tree:?} {blocks:?} {:?}", file.layout(), file.diagnostics())
 }
 
-/// Returns a file with padding, an index, trailing zeros, and blocks with several compressions and kinds of
-/// checksums.
+/// Returns a file with padding, an index, trailing zeros, and blocks that differ in compression and checksum.
 fn rich_file() -> Vec<u8> {
     let zlib = b"\x78\x9c\x4b\x4c\x4a\x06\x00\x02\x4d\x01\x27";
     let lz4 = b"\0\0\0\x08\x03\0\0\0\x30abc";

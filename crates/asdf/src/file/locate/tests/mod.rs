@@ -1,4 +1,4 @@
-//! Opening files: the reads it takes, and finding the tree, the blocks and the index.
+//! Opening files: the number of reads, and finding the tree, the blocks and the index.
 
 mod contradictions;
 mod damage;
@@ -155,7 +155,7 @@ fn an_index_with_comments_longer_than_the_first_read_of_the_tail_is_found() {
 }
 
 #[test]
-fn only_the_last_16_kib_are_searched_for_an_index_if_they_are_lines_of_words() {
+fn only_the_last_16_kib_are_searched_for_an_index_if_they_cannot_be_part_of_one() {
     let words = "some words\n".repeat(100_000);
     let bytes = [HEAD, TREE, &block(b"one").bytes(), words.as_bytes()].concat();
     let len = bytes.len() as u64;
