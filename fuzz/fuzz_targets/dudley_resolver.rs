@@ -58,8 +58,9 @@ fn limited(other: bool) -> Rules {
     rules
 }
 
-/// Turns the bytes of the stream into values: one byte for each parameter, set by name, and then one
-/// byte for each of the first four items, set by the item's path followed by `.N` or `[1].N`.
+/// Turns the bytes of the stream into values. Each parameter takes one byte, and its value is set by
+/// name. Then each of the first four items takes one byte, and the value is set for the path of the
+/// item followed by `.N` or `[1].N`.
 fn values(layout: &Layout, stream: &[u8]) -> Values {
     let mut bytes = stream.iter().map(|&byte| match i8::from_le_bytes([byte]) {
         i8::MIN => i64::MAX,

@@ -32,7 +32,7 @@ pub(crate) fn golden(arguments: &[String]) -> Outcome {
     };
     let beside = root().join("../shared/corpus").is_dir();
     if corpus.is_none() && std::env::var_os("SCIBIN_CORPUS").is_none() && !beside {
-        eprintln!("no corpus found, so its cases are skipped");
+        eprintln!("no corpus found: the cases that need it are skipped");
     }
     let variable = corpus.as_deref().map(|corpus| ("SCIBIN_CORPUS", corpus));
     for (binary, filter) in GOLDEN_TESTS {

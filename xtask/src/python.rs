@@ -52,7 +52,7 @@ const PACKAGES: &[&str] = &[
 /// would replace that of asdf-compression.
 const ABACUS: &str = "abacusutils==2.1.2";
 
-/// The packages of space missions and observatories, whose schemas and test files `validate.py`
+/// Packages from space missions and observatories, whose schemas and test files `validate.py`
 /// uses. They are installed into a separate folder, `missions`, without their dependencies, which
 /// would take almost a gigabyte. Only the dependencies that `roman_datamodels` imports are listed.
 const MISSIONS: &[&str] = &[

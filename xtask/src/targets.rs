@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::Outcome;
 use crate::process::{cargo, no_more, output, program, run, skip};
 
-/// The target triple of WebAssembly in browsers.
+/// The target triple for WebAssembly in browsers.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
 /// A target triple, and the packages to check for it.

@@ -10,7 +10,7 @@ pub mod blosc;
     unreachable_code,
     unused_mut,
     unused_variables,
-    reason = "matching on an algorithm is unreachable if no algorithm is enabled"
+    reason = "code that matches on an algorithm is unreachable if no algorithm is enabled"
 )]
 pub mod checksum;
 pub mod diagnostic;

@@ -506,7 +506,7 @@ fn ndarrays_have_the_requested_element_order() {
 
 #[test]
 fn writing_swaps_bytes_even_if_an_element_is_larger_than_a_piece() {
-    // Each element takes 1.2 MB, but a piece takes at most 1 MiB.
+    // Each element has 1.2 MB, but a piece has at most 1 MiB.
     let datatype = Datatype::parse(">U300000").unwrap();
     let len = 2 * datatype.itemsize();
     let layout = Strided::packed(vec![2], Order::C, 0, datatype.itemsize(), len).unwrap();

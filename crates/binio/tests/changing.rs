@@ -257,7 +257,7 @@ fn a_journal_is_not_applied_if_bytes_in_a_saved_range_differ() {
 
 #[cfg(unix)]
 #[test]
-fn a_journal_is_foreign_to_a_copy_and_to_an_older_version_of_its_file() {
+fn the_journal_of_a_file_does_not_match_a_copy_or_an_older_version_of_the_file() {
     use std::fs::{self, File};
     use std::time::{Duration, SystemTime};
 

@@ -265,7 +265,8 @@ pub enum MetadataError {
     Size {
         /// The length stated in the header (`meta_size`).
         expected: u64,
-        /// The actual length. If it is one more than expected, the text may be even longer.
+        /// The actual length. Decompression stops one byte after the expected length, so the text
+        /// may be even longer.
         found: u64,
     },
     /// The text is not valid JSON.

@@ -253,7 +253,7 @@ fn an_invalid_edit_fails_and_changes_nothing() {
 #[test]
 fn a_lock_that_is_not_released_is_reported_with_the_process_that_holds_it() {
     let folder = folder();
-    // The command holds the lock until its editor ends.
+    // The command holds the lock until its editor exits.
     let mut holder = folder
         .command(&["asdf", "edit", "a.asdf"])
         .env("EDITOR", "touch started; sleep 14; true")

@@ -33,8 +33,8 @@ pub enum ErrorKind {
     /// The profile does not accept the archive, for the reasons given by the diagnostics.
     #[error("{}", Summary(.0))]
     Rejected(Vec<Diagnostic>),
-    /// An entry or file cannot be written in a form that RFC 37 allows, or conflicts with another
-    /// one.
+    /// An entry or file conflicts with another entry, or cannot be written in a form that RFC 37
+    /// allows.
     #[error("{path}: {code} {message}")]
     NotWritable {
         /// The rule of RFC 37 that the entry or file violates.

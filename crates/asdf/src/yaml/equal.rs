@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_differ_only_in_style_order_or_spelling_are_equal() {
+    fn nodes_that_differ_only_in_order_or_style_or_spelling_are_equal() {
         for (a, b) in [
             ("[a, 'b', \"c\"]", "- 'a'\n- b\n- >-\n  c\n"),
             ("{a: 1, b: 2}", "b: 0b10\na: +1\n"),

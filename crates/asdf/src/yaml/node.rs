@@ -504,7 +504,7 @@ impl<'a> YamlNode<'a> {
 
     /// Returns the JSON Pointer to the definition of the node. A key has the same pointer as its value. Returns
     /// `None` if the path to the node contains a key that is a collection, or if the pointer is longer than
-    /// 1 KiB (before escaping), which is too long for a message.
+    /// 1 KiB (before escaping), because a key can be a megabyte long.
     pub fn to_pointer(self) -> Option<String> {
         self.document.pointer_of(self.id)
     }

@@ -504,7 +504,7 @@ fn expected<T>(what: &str, token: Token) -> Result<T, Fault> {
     fault(token.span.start as usize, format!("expected {what}, found {}", name(token)))
 }
 
-/// Returns the name of a token for messages.
+/// Returns the name of a token for error messages.
 fn name(token: Token) -> &'static str {
     match token.kind {
         TokenKind::Directive => "a directive",

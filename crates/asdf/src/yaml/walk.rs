@@ -126,7 +126,7 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.next_open().map(|open| &open.data)
     }
 
-    /// Like [`data`](Self::data), but mutable. When a depth-first walk has just ended a collection,
+    /// Like [`data`](Self::data), but returns a mutable reference. When a depth-first walk has just ended a collection,
     /// returns the data of its parent, or `None` if the collection was the root.
     #[inline]
     pub(crate) fn data_mut(&mut self) -> Option<&mut T> {

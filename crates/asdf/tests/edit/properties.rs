@@ -161,7 +161,7 @@ fn document() -> impl Strategy<Value = String> {
 }
 
 /// Maps the pointer of each node to its path and its description. The path consists of the
-/// collections above the node, each with the key or index of the next step.
+/// collections above the node, each with the key or index that leads to the next one.
 type Leaves = BTreeMap<String, (Vec<(NodeId, String)>, String)>;
 
 /// Returns up to about 2000 nodes down to depth 7, including nodes reached through aliases and

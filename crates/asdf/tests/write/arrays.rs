@@ -249,7 +249,7 @@ fn apart_from_a_few_exceptions_arrays_below_the_limit_are_written_inline() {
     tree.set("/four", Array::from_slice(&[1_u8, 2, 3, 4], &[4]).unwrap()).unwrap();
     let block = Array::from_slice(&[1_u8], &[1]).unwrap().storage(ArrayStorage::Block);
     tree.set("/one", block).unwrap();
-    // Bytes that are not text cannot be written in the tree.
+    // Bytes that are not text cannot be written inline.
     let bytes = Array::from_bytes(vec![0xff], Datatype::parse("|S1").unwrap(), &[1]).unwrap();
     tree.set("/bytes", bytes).unwrap();
     // Arrays without dimensions, and arrays with integers beyond the range of literals, are only

@@ -26,7 +26,7 @@ const PARALLEL: usize = 1 << 20;
 #[cfg(feature = "rayon")]
 const PARALLEL_PIECES: std::ops::RangeInclusive<usize> = (256 << 10)..=(4 << 20);
 
-/// Reads all elements into a buffer of exactly their size.
+/// Reads all elements into a buffer whose length is their total size.
 pub(crate) fn fill<D: Data + ?Sized>(
     data: &D,
     array: &Strided,

@@ -256,7 +256,7 @@ fn number(text: &str) -> IResult<&str, i64> {
     map_res(signed, str::parse).parse(text)
 }
 
-/// Parses `...`, `None`, an index, or `start:stop:step`, where each part may be missing.
+/// Parses `...`, `None`, an index, or `start:stop:step`, where each part is optional.
 fn slice(text: &str) -> IResult<&str, Slice> {
     alt((value(Slice::Ellipsis, tag("...")), value(Slice::NewAxis, tag("None")), range_or_index))
         .parse(text)

@@ -34,7 +34,7 @@ pub enum Compressor {
     Lz4,
     /// LZ4 with slower but stronger compression; requires the feature `blosc-compress`.
     Lz4hc,
-    /// Snappy, always compressed without the C library.
+    /// Snappy, always compressed without the C library of Blosc.
     Snappy,
     /// zlib (RFC 1950).
     Zlib,

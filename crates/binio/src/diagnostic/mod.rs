@@ -206,7 +206,7 @@ pub struct Diagnostic<C> {
     /// Additional locations that are relevant to the diagnostic.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub labels: Vec<Label>,
-    /// Lines of advice on what to do.
+    /// Advice on what to do, one line per element.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub help: Vec<String>,
     /// The edit that removes the cause, if it is certain to be right.

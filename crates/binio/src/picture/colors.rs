@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn values_outside_the_range_get_the_nearest_colour_and_nan_the_colour_of_0() {
+    fn values_outside_the_range_are_clamped_and_nan_has_the_colour_of_0() {
         for (outside, end) in [(-3.0, 0.0), (7.0, 1.0), (f64::INFINITY, 1.0), (f64::NAN, 0.0)] {
             assert_eq!(ColorMap::Inferno.color(outside), ColorMap::Inferno.color(end));
         }

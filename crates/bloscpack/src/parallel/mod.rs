@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_while_taking_results_stops_the_workers() {
+    fn an_error_while_consuming_results_stops_the_workers() {
         for (here, threads) in ways([1, 2, 5]) {
             let worked = AtomicUsize::new(0);
             let work = |(): &mut (), _: usize, (): &mut ()| {

@@ -501,7 +501,7 @@ mod tests {
 
     #[test]
     fn many_invalid_blosc_headers_do_not_make_recovery_slow() {
-        // Every 16 bytes, there is a Blosc header that claims the rest of the file, but none of
+        // There is a Blosc header every 16 bytes. Each claims the rest of the file, but none of
         // these buffers is valid.
         let mut file = file().without_offsets();
         let len = 1 << 20;

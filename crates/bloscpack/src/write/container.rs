@@ -3,7 +3,7 @@
 //!
 //! | part | written |
 //! |---|---|
-//! | header, 32 bytes | first, and again at the end if its numbers were wrong |
+//! | header, 32 bytes | first, and again at the end if its sizes or counts have changed |
 //! | metadata section | second |
 //! | offsets, 8 bytes each | third, as -1, and again at the end |
 //! | each chunk: Blosc buffer, digest | in the order of the data, without gaps |

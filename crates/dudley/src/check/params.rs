@@ -24,7 +24,7 @@ impl Checker<'_> {
                     "`{text}` is not a scalar integer, so it is read as data, not as a parameter"
                 );
                 Diagnostic::new(Code::DataAsParam, span, message)
-                    .label("a parameter is a scalar integer")
+                    .label("a parameter must be a scalar integer")
                     .help(format!("write `{text} = ..`"))
             });
             return self.declare_data(node, name, span);

@@ -428,7 +428,7 @@ impl HeaderReader<'_> {
             let index = usize::try_from(self.size()?).unwrap_or(usize::MAX);
             let Some(dim) = dims.get(index) else {
                 let message = format!(
-                    "{name:?} refers to dimension {index}, counted from 0, but the file has {}",
+                    "{name:?} refers to dimension {index}, counted from 0, but the file has only {}",
                     count(dims.len(), "dimension")
                 );
                 return Err(damaged(FORMAT, place, message));

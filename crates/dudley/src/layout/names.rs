@@ -161,7 +161,7 @@ pub(crate) fn reserve<T>(arena: &mut Vec<T>, more: usize) {
     binio::memory::prefer_huge_pages(arena);
 }
 
-/// Creates an empty string with space for `bytes` bytes, in large pages if the string is long.
+/// Creates an empty string with space for `bytes` bytes. Requests large pages if that is many bytes.
 pub(crate) fn reserved_text(bytes: usize) -> String {
     let mut text = Vec::new();
     reserve(&mut text, bytes);

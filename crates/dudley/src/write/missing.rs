@@ -64,8 +64,8 @@ pub(super) fn missing(writer: &Writer<'_>, put: &[Put]) -> Result<Vec<String>, E
     Ok(missing)
 }
 
-/// Adds the paths of missing data in a stored value to `missing`. `parts` contains the steps to
-/// each instance or member of the value that has already been passed to a `put` method. The
+/// Adds the paths of missing data in a stored value to `missing`. For each instance or member that
+/// has already been passed to a `put` method, `parts` contains the steps that lead to it. The
 /// recursion is bounded by the maximum nesting of types.
 fn missing_in(
     inner: &mut Inner<'_>,

@@ -184,7 +184,7 @@ impl<'w> Writer<'w> {
         Ok(bytes)
     }
 
-    /// Writes the bytes of a row, or keeps the bytes until they can be written.
+    /// Writes the bytes of a row, or holds them until they can be written.
     pub(super) fn store(&mut self, index: usize, bytes: Packed<'_>) -> Result<(), Error> {
         // The size of a compressed array remains unknown until the file is finished, so the array is kept in
         // `held`, and can be put again until then.

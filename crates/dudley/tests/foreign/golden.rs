@@ -116,8 +116,7 @@ mod hdf5 {
     #[test]
     fn a_data_set_that_ends_beyond_the_largest_offset_is_reported_but_not_declared() {
         let bytes = std::fs::read(folder().join("earliest.h5")).unwrap();
-        // The first of these addresses is that of a contiguous data set, and the second that of a
-        // chunk.
+        // The first of these addresses belongs to a contiguous data set, and the second to a chunk.
         for (path, address) in [("/grid/plain", 2432), ("/tiles", 2626)] {
             let moved = with_address(&bytes, address, (1 << 63) - 8);
             let Imported { layout, errors, .. } = from_file("x", moved).unwrap();

@@ -265,7 +265,7 @@ fn invalid_headers_are_rejected_with_the_reason() {
         ),
         (
             head().list(VARIABLE, 1).variable("v", &[2], 4, 0).bytes,
-            "\"v\" refers to dimension 2, counted from 0, but the file has 2 dimensions",
+            "\"v\" refers to dimension 2, counted from 0, but the file has only 2 dimensions",
         ),
         (
             head().list(VARIABLE, 1).variable("v", &[1], 12, 0).bytes,

@@ -1,4 +1,4 @@
-//! Testing every example in the language document. The canonical text of each example must show
+//! Testing every example in the language document. The canonical text of each example must nest
 //! each item in its dict or list, and the addresses must equal the addresses computed by hand. If
 //! an example contains placeholders, such as `dtype` or `address`, the test defines them before the
 //! example.

@@ -1,4 +1,4 @@
-//! Testing the help for typical mistakes of authors who know other languages.
+//! Testing the help for mistakes typical of authors who know other languages.
 
 use dudley::Layout;
 

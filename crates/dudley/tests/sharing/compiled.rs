@@ -21,7 +21,7 @@ fn open(text: &str) -> CompiledLayout {
     CompiledLayout::from_bytes(compiled(text)).unwrap()
 }
 
-/// A random number generator with a seed.
+/// A seeded random number generator.
 struct Random(u64);
 
 impl Random {

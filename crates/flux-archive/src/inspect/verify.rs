@@ -73,7 +73,7 @@ pub struct VerifyReport {
     /// The number of entries in the archive, or `None` if the archive cannot be read.
     pub entries: Option<u64>,
     /// The number of blobs that were checked, including missing blobs. A blob that occurs several
-    /// times counts once for each length that the archive states.
+    /// times counts once for each distinct length that the archive states.
     pub blobs: u64,
     /// The total size of the valid blobs in bytes.
     pub bytes: u64,

@@ -1,4 +1,4 @@
-//! Paths of entries. They are checked once, so that an [`ArchivePath`] cannot lead out of the directory to which it is
+//! Entry paths. They are checked once, so that an [`ArchivePath`] cannot lead out of the directory to which it is
 //! relative.
 //!
 //! RFC 37 forbids "`.` or `..` characters". Taken literally, this forbids `data.csv`, which is one

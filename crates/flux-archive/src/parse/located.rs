@@ -292,7 +292,7 @@ mod tests {
         ]
     }
 
-    /// Returns an archive whose first entry has the data `data` and the size `size`.
+    /// Returns an archive whose first entry has the given data and size.
     fn archive(encoding: &str, data: &str, size: usize) -> Vec<u8> {
         format!(
             r#"[{{"size":{size},"path":"f","data":"{data}","encoding":"{encoding}","mode":33188}},

@@ -1,4 +1,4 @@
-//! Stores of blobs: the trait [`BlobStore`] and its implementations.
+//! Blob stores: the trait [`BlobStore`] and its implementations.
 //!
 //! | store | location of blobs | written by |
 //! |---|---|---|

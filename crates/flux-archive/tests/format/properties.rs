@@ -155,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn altered_archives_are_parsed_or_rejected_without_panic(at in 0_usize..400, byte: u8, cut in 0_usize..400) {
+    fn altered_archives_are_parsed_or_rejected_without_panicking(at in 0_usize..400, byte: u8, cut in 0_usize..400) {
         let document = br#"[{"path":"a\u00e9","encoding":"utf-8","data":"x\ud83d\ude00\n","size":6,"mode":33188},
             {"path":"b","encoding":"blobvec","data":[[0,4,"sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3"]],"size":4,"mode":33188},
             {"path":"c","encoding":"base64","data":"AAECAw==","size":4,"mtime":-1,"mode":33188}]"#;

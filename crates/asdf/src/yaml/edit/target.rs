@@ -155,7 +155,7 @@ fn is_merge_key(key: YamlNode<'_>) -> bool {
         }
 }
 
-/// Returns the error for a pointer that does not refer to a changeable value.
+/// Returns the error for a pointer that does not refer to a value that can be changed.
 fn not_found(root: YamlNode<'_>, pointer: &str) -> Error {
     match root.pointer(pointer) {
         Err(error) => error,

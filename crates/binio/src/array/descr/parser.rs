@@ -8,7 +8,7 @@ use crate::error::elements::datatype as invalid;
 
 use super::{MAX_ITEMSIZE, shortened};
 
-/// Maximum number of items in a field that has no bytes. Counts of 0 are treated as 1.
+/// Maximum number of items in the shape of a field without bytes. Lengths of 0 count as 1.
 const MAX_EMPTY_ITEMS: u64 = 1 << 16;
 
 /// Maximum number of fields in a type, including the fields of inner records.

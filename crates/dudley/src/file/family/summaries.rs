@@ -48,7 +48,7 @@ impl Summaries {
         Self::new(template.summary_options()?.open(path)?)
     }
 
-    /// Opens summaries from any source of bytes.
+    /// Opens summaries from any byte source.
     ///
     /// # Errors
     ///

@@ -30,7 +30,7 @@ const BLOCK: usize = 4096;
 /// The content of an entry, ready to be written.
 pub(super) struct Prepared {
     pub(super) body: Body,
-    /// The size of the file, if it differs from the length of its data.
+    /// The size to write to the entry, or `None` if the file ends where its data ends.
     pub(super) size: Option<u64>,
     /// Whether the file changed while it was being read.
     pub(super) changed: bool,

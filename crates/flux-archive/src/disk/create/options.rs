@@ -16,7 +16,7 @@ pub enum Holes {
     /// The holes that the file system reports, as in Flux. The result depends on the file system.
     #[default]
     FileSystem,
-    /// Aligned blocks of 4096 zeros, or fewer zeros at the end of the file. The result is the same
+    /// Aligned blocks of 4096 zero bytes, or fewer at the end of the file. The result is the same
     /// on every file system.
     Zeros,
     /// No zeros: an archived file has no holes.

@@ -134,7 +134,7 @@ impl<'o> Extractor<'o> {
         /// Default: no.
         preserve_permissions: bool;
 
-        /// Sets whether each file is synced to disk before it gets its name. Default: no.
+        /// Sets whether each file is synced to disk before it appears at its path. Default: no.
         sync: bool;
 
         /// Sets whether to stop at the first failure. Default: no.
