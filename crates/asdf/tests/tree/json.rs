@@ -169,7 +169,7 @@ fn file(tree: &str) -> Asdf {
 fn a_collection_key_cannot_be_written_as_json() {
     let (document, _) = parse_reported("a: 1\n[b]: 2\n");
     let error = try_json(&document, Options::default()).unwrap_err();
-    assert_eq!(error.to_string(), "line 2, column 1: a sequence cannot be a key at offset 5");
+    assert_eq!(error.to_string(), "line 2, column 1: a sequence cannot be a key (offset 5)");
 }
 
 #[test]

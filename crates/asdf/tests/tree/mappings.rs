@@ -59,7 +59,7 @@ fn a_collection_key_is_an_error_only_when_the_key_is_requested() {
     let (key, value) = document.root().entries().next().unwrap();
     assert_eq!(value.as_str(), Some("x"));
     let error = key.to_key().unwrap_err().to_string();
-    assert_eq!(error, "line 1, column 1: a sequence cannot be a key at offset 0");
+    assert_eq!(error, "line 1, column 1: a sequence cannot be a key (offset 0)");
 }
 
 #[test]

@@ -215,19 +215,19 @@ mod tests {
     #[test]
     fn each_kind_of_damage_is_reported() {
         let cases: &[(&[u8], &str)] = &[
-            (b"", "blosclz: needs 1 byte, found only 0 at offset 0"),
-            (b"\x05ab", "blosclz: needs 6 bytes, found only 2 at offset 1"),
-            (b"\x01ab", "blosclz: expected 10 decoded bytes, found 2 at offset 3"),
-            (b"\x0aabcdefghijk", "blosclz: the stream decodes to more than 10 bytes at offset 0"),
-            (b"\x00a\x20", "blosclz: needs 1 byte, found only 0 at offset 3"),
+            (b"", "blosclz: needs 1 byte, found only 0 (offset 0)"),
+            (b"\x05ab", "blosclz: needs 6 bytes, found only 2 (offset 1)"),
+            (b"\x01ab", "blosclz: expected 10 decoded bytes, found 2 (offset 3)"),
+            (b"\x0aabcdefghijk", "blosclz: the stream decodes to more than 10 bytes (offset 0)"),
+            (b"\x00a\x20", "blosclz: needs 1 byte, found only 0 (offset 3)"),
             (
                 b"\x00a\x20\x01\x00x",
-                "blosclz: after 1 decoded byte, match distance 2 is invalid at offset 2",
+                "blosclz: after 1 decoded byte, match distance 2 is invalid (offset 2)",
             ),
-            (b"\x00a\x3f\xff\x00", "blosclz: needs 1 byte, found only 0 at offset 5"),
+            (b"\x00a\x3f\xff\x00", "blosclz: needs 1 byte, found only 0 (offset 5)"),
             (
                 b"\x00a\xe0\x01\x00\x00x",
-                "blosclz: the stream decodes to more than 10 bytes at offset 2",
+                "blosclz: the stream decodes to more than 10 bytes (offset 2)",
             ),
         ];
         for (stream, message) in cases {
@@ -249,7 +249,7 @@ mod tests {
         let error = decoded(&stream, 65536).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "blosclz: the stream decodes to more than 65536 bytes at offset 5"
+            "blosclz: the stream decodes to more than 65536 bytes (offset 5)"
         );
     }
 }

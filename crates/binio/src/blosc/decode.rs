@@ -511,27 +511,27 @@ mod tests {
     fn a_buffer_whose_length_differs_from_ctbytes_is_rejected() {
         let mut bytes = three_blocks().bytes();
         let cut = Buffer::parse(&bytes[..bytes.len() - 1]).unwrap_err();
-        assert_eq!(cut.to_string(), "needs 50 bytes, found only 49 at offset 0");
+        assert_eq!(cut.to_string(), "needs 50 bytes, found only 49 (offset 0)");
         bytes.push(0);
         let long = Buffer::parse(&bytes).unwrap_err();
-        assert_eq!(long.to_string(), "the buffer has 51 bytes, but its ctbytes is 50 at offset 12");
+        assert_eq!(long.to_string(), "the buffer has 51 bytes, but its ctbytes is 50 (offset 12)");
     }
 
     #[test]
     fn wrong_block_starts_and_stream_lengths_are_reported_with_the_block_index() {
         let whole = three_blocks().bytes();
         let cases: &[(usize, i32, &str)] = &[
-            (20, 27, "block 1: the streams start at 27, expected 28 to 46 at offset 20"),
-            (20, -1, "block 1: the streams start at -1, expected 28 to 46 at offset 20"),
-            (24, 47, "block 2: the streams start at 47, expected 28 to 46 at offset 24"),
-            (36, -1, "block 1: a stream has -1 bytes, expected at most 10 at offset 36"),
-            (36, 11, "block 1: a stream has 11 bytes, expected at most 10 at offset 36"),
+            (20, 27, "block 1: the streams start at 27, expected 28 to 46 (offset 20)"),
+            (20, -1, "block 1: the streams start at -1, expected 28 to 46 (offset 20)"),
+            (24, 47, "block 2: the streams start at 47, expected 28 to 46 (offset 24)"),
+            (36, -1, "block 1: a stream has -1 bytes, expected at most 10 (offset 36)"),
+            (36, 11, "block 1: a stream has 11 bytes, expected at most 10 (offset 36)"),
             (
                 36,
                 i32::MAX,
-                "block 1: a stream has 2147483647 bytes, expected at most 10 at offset 36",
+                "block 1: a stream has 2147483647 bytes, expected at most 10 (offset 36)",
             ),
-            (36, 0, "block 1: blosclz: needs 1 byte, found only 0 at offset 40"),
+            (36, 0, "block 1: blosclz: needs 1 byte, found only 0 (offset 40)"),
         ];
         for &(at, value, message) in cases {
             let mut bytes = whole.clone();
@@ -553,7 +553,7 @@ mod tests {
         let error = decode(&build.bytes()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "block 0: 400 bytes cannot be divided into 3 streams of equal size at offset 16"
+            "block 0: 400 bytes cannot be divided into 3 streams of equal size (offset 16)"
         );
     }
 
@@ -583,7 +583,7 @@ mod tests {
         let error = Buffer::parse(&build.bytes()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "a buffer with 14 compressed bytes is too short for blocksize 2000000000 at offset 8"
+            "a buffer with 14 compressed bytes is too short for blocksize 2000000000 (offset 8)"
         );
     }
 
@@ -604,7 +604,7 @@ mod tests {
         let error = decode(&build.bytes()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "block 0: no codec compresses 1 byte to a stream of 512 bytes at offset 20"
+            "block 0: no codec compresses 1 byte to a stream of 512 bytes (offset 20)"
         );
     }
 

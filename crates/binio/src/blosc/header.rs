@@ -360,7 +360,7 @@ mod tests {
         ];
         for (at, bytes, offset, message) in cases {
             let error = Header::parse(&with(*at, bytes)).unwrap_err();
-            assert_eq!(error.to_string(), format!("{message} at offset {offset}"));
+            assert_eq!(error.to_string(), format!("{message} (offset {offset})"));
             assert!(matches!(error.kind(), ErrorKind::Invalid(_)));
         }
     }

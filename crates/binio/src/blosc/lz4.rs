@@ -176,23 +176,23 @@ mod tests {
     #[test]
     fn each_kind_of_damage_is_reported() {
         let cases: &[(&[u8], &str)] = &[
-            (b"", "lz4: needs 1 byte, found only 0 at offset 0"),
-            (b"\x50ab", "lz4: needs 5 bytes, found only 2 at offset 1"),
-            (b"\xf0", "lz4: needs 1 byte, found only 0 at offset 1"),
-            (b"\xf0\xff\xff\xff", "lz4: the stream decodes to more than 10 bytes at offset 2"),
-            (b"\x10a\x01", "lz4: needs 2 bytes, found only 1 at offset 2"),
+            (b"", "lz4: needs 1 byte, found only 0 (offset 0)"),
+            (b"\x50ab", "lz4: needs 5 bytes, found only 2 (offset 1)"),
+            (b"\xf0", "lz4: needs 1 byte, found only 0 (offset 1)"),
+            (b"\xf0\xff\xff\xff", "lz4: the stream decodes to more than 10 bytes (offset 2)"),
+            (b"\x10a\x01", "lz4: needs 2 bytes, found only 1 (offset 2)"),
             (
                 b"\x10a\x00\x00\x00",
-                "lz4: after 1 decoded byte, match distance 0 is invalid at offset 2",
+                "lz4: after 1 decoded byte, match distance 0 is invalid (offset 2)",
             ),
             (
                 b"\x10a\x02\x00\x00",
-                "lz4: after 1 decoded byte, match distance 2 is invalid at offset 2",
+                "lz4: after 1 decoded byte, match distance 2 is invalid (offset 2)",
             ),
-            (b"\x1aa\x01\x00\x00", "lz4: the stream decodes to more than 10 bytes at offset 4"),
-            (b"\x1fa\x01\x00", "lz4: needs 1 byte, found only 0 at offset 4"),
-            (b"\x10a\x01\x00", "lz4: needs 1 byte, found only 0 at offset 4"),
-            (b"\x20ab", "lz4: expected 10 decoded bytes, found 2 at offset 3"),
+            (b"\x1aa\x01\x00\x00", "lz4: the stream decodes to more than 10 bytes (offset 4)"),
+            (b"\x1fa\x01\x00", "lz4: needs 1 byte, found only 0 (offset 4)"),
+            (b"\x10a\x01\x00", "lz4: needs 1 byte, found only 0 (offset 4)"),
+            (b"\x20ab", "lz4: expected 10 decoded bytes, found 2 (offset 3)"),
         ];
         for (stream, message) in cases {
             assert_eq!(decoded(stream, 10).unwrap_err().to_string(), *message);

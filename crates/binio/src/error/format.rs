@@ -75,7 +75,7 @@ pub trait FormatErrorKind: std::error::Error + Clone + Send + Sync + 'static {
 /// impl std::error::Error for ErrorKind {}
 ///
 /// let error = Error::from(ErrorKind::NoHeader).at(12);
-/// assert_eq!(format!("{error:?}"), "no header at offset 12");
+/// assert_eq!(format!("{error:?}"), "no header (offset 12)");
 /// assert!(error.is_bad_data());
 /// ```
 #[macro_export]
@@ -128,7 +128,7 @@ macro_rules! error_type {
                 ::std::write!(f, "{}", self.kind())?;
                 match self.offset() {
                     ::std::option::Option::Some(offset) if !f.alternate() => {
-                        ::std::write!(f, " at offset {offset}")
+                        ::std::write!(f, " (offset {offset})")
                     }
                     _ => ::std::result::Result::Ok(()),
                 }

@@ -5,7 +5,7 @@
 //! one line:
 //!
 //! ```text
-//! block 3: used_size: needs 8 bytes, found only 3 at offset 70
+//! block 3: used_size: needs 8 bytes, found only 3 (offset 70)
 //! ```
 
 pub(crate) mod count;
@@ -53,7 +53,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///     .at(70)
 ///     .context("used_size")
 ///     .context("block 3");
-/// assert_eq!(error.to_string(), "block 3: used_size: needs 8 bytes, found only 3 at offset 70");
+/// assert_eq!(error.to_string(), "block 3: used_size: needs 8 bytes, found only 3 (offset 70)");
 /// assert_eq!(error.offset(), Some(70));
 /// ```
 #[derive(Clone)]
@@ -235,7 +235,7 @@ impl fmt::Display for Error {
         }
         write!(f, "{}", self.0.kind)?;
         match self.0.offset {
-            Some(offset) if !f.alternate() => write!(f, " at offset {offset}"),
+            Some(offset) if !f.alternate() => write!(f, " (offset {offset})"),
             _ => Ok(()),
         }
     }
@@ -347,7 +347,7 @@ impl From<Error> for io::Error {
 ///
 /// let mut reader = ByteReader::at(&[0; 3], 70);
 /// let error = reader.read::<u64>(Endian::Big).context("used_size").unwrap_err();
-/// assert_eq!(error.to_string(), "used_size: needs 8 bytes, found only 3 at offset 70");
+/// assert_eq!(error.to_string(), "used_size: needs 8 bytes, found only 3 (offset 70)");
 /// ```
 pub trait Context<T> {
     /// Prepends `what` to the path of contexts of an error.
@@ -398,7 +398,7 @@ mod tests {
     fn contexts_print_on_one_line_with_the_outermost_first() {
         let failed: Result<()> = Err(Error::invalid("odd").at(7));
         let error = failed.context("size").with_context(|| format!("block {}", 3)).unwrap_err();
-        assert_eq!(error.to_string(), "block 3: size: odd at offset 7");
+        assert_eq!(error.to_string(), "block 3: size: odd (offset 7)");
         assert_eq!(format!("{error:#}"), "block 3: size: odd");
     }
 
@@ -495,7 +495,7 @@ mod tests {
     #[test]
     fn a_format_error_prints_its_offset_only_once() {
         let error = Wrapped::from(Error::truncated(2, 1).at(5));
-        assert_eq!(error.to_string(), "needs 2 bytes, found only 1 at offset 5");
+        assert_eq!(error.to_string(), "needs 2 bytes, found only 1 (offset 5)");
         assert_eq!(format!("{error:?}"), error.to_string());
         assert_eq!(format!("{error:#}"), "needs 2 bytes, found only 1");
         assert_eq!(error.offset(), Some(5));

@@ -190,9 +190,9 @@ mod tests {
     #[test]
     fn a_wrong_magic_number_is_reported_with_the_bytes_found() {
         let error = ByteReader::at(b"\xd3BLOCK", 48).magic(b"\xd3BLK").unwrap_err();
-        assert_eq!(error.to_string(), r#"expected "\xd3BLK", found "\xd3BLO" at offset 48"#);
+        assert_eq!(error.to_string(), r#"expected "\xd3BLK", found "\xd3BLO" (offset 48)"#);
         let error = ByteReader::new(b"\xd3B").magic(b"\xd3BLK").unwrap_err();
-        assert_eq!(error.to_string(), r#"expected "\xd3BLK", found "\xd3B" at offset 0"#);
+        assert_eq!(error.to_string(), r#"expected "\xd3BLK", found "\xd3B" (offset 0)"#);
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn finishing_with_remaining_bytes_is_an_error() {
         let error = ByteReader::at(b"ab", 5).finish().unwrap_err();
-        assert_eq!(error.to_string(), "expected the end, found 2 more bytes at offset 5");
+        assert_eq!(error.to_string(), "expected the end, found 2 more bytes (offset 5)");
     }
 
     #[test]

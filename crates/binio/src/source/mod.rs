@@ -60,7 +60,7 @@ pub use stream::Stream;
 ///
 /// assert!(check_range(5, 2, 3).is_ok());
 /// let error = check_range(5, 2, 4).unwrap_err();
-/// assert_eq!(error.to_string(), "needs 4 bytes, found only 3 at offset 2");
+/// assert_eq!(error.to_string(), "needs 4 bytes, found only 3 (offset 2)");
 /// ```
 ///
 /// # Errors

@@ -552,7 +552,7 @@ mod tests {
         let (error, diagnostics) = with(&metadata);
         assert_eq!(
             error.to_string(),
-            "shape: [3] of <u2 takes 6 bytes, but the data has 8 at offset 32"
+            "shape: [3] of <u2 takes 6 bytes, but the data has 8 (offset 32)"
         );
         assert_eq!(diagnostics, [Code::Array]);
         metadata["dtype"] = json!("|O");

@@ -543,7 +543,7 @@ mod tests {
         let error = parse(b"#ASDF 1.0.0\n", Strictness::Lenient).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "not a Bloscpack file: expected \"blpk\", found \"#ASD\" at offset 0"
+            "not a Bloscpack file: expected \"blpk\", found \"#ASD\" (offset 0)"
         );
         let error = parse(b"blpk\x04", Strictness::Lenient).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::UnsupportedVersion(4)));

@@ -433,7 +433,7 @@ mod tests {
         let offset = file.chunk_start(1) + 2;
         let flags = file.chunks[1][2];
         let message = format!(
-            "chunk 1: Blosc flags {flags:#04x}: bit 3 is set, expected 0 at offset {offset}"
+            "chunk 1: Blosc flags {flags:#04x}: bit 3 is set, expected 0 (offset {offset})"
         );
         assert_eq!(error.to_string(), message);
     }

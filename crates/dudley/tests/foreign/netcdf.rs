@@ -246,18 +246,18 @@ fn the_parameter_numrecs_is_renamed_if_a_variable_has_this_name() {
 fn invalid_headers_are_rejected_with_the_reason() {
     let head = || Cdf::new(1, 0).dims(&[("time", 0), ("x", 3)]).list(ATTRIBUTE, 0);
     for (bytes, message) in [
-        (b"CDF\x03".to_vec(), "expected \"CDF\" and the version 1, 2 or 5 at offset 0"),
+        (b"CDF\x03".to_vec(), "expected \"CDF\" and the version 1, 2 or 5 (offset 0)"),
         (
             b"CDF\x01\0\0".to_vec(),
-            "a field of the header needs 4 bytes, but only 2 are left in the file at offset 4",
+            "a field of the header needs 4 bytes, but only 2 are left in the file (offset 4)",
         ),
         (
             Cdf::new(1, 0).int(7).int(1).bytes,
-            "expected the tag 10 or 0 before the dimensions, found 7 at offset 8",
+            "expected the tag 10 or 0 before the dimensions, found 7 (offset 8)",
         ),
         (
             Cdf::new(1, 0).dims(&[("a", 0), ("b", 0)]).bytes,
-            "expected at most one record dimension, found two at offset 36",
+            "expected at most one record dimension, found two (offset 36)",
         ),
         (
             head().list(VARIABLE, 1).variable("v", &[1, 0], 4, 0).bytes,

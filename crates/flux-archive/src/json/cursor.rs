@@ -78,7 +78,7 @@ impl<'a> Json<'a> {
 
 /// The reason why text is not JSON, and the offset of the error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not JSON: {message} at offset {offset}")]
+#[error("not JSON: {message} (offset {offset})")]
 #[non_exhaustive]
 pub struct JsonError {
     /// A description of the error, such as the expected and the actual character.
@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(error("").1, 0);
         assert_eq!(error("  tru").1, 4);
         assert_eq!(error("[1,\n 2,\n x]").1, 9);
-        assert_eq!(error("{} x"), ("not JSON: expected the end, found 'x' at offset 3".into(), 3));
+        assert_eq!(error("{} x"), ("not JSON: expected the end, found 'x' (offset 3)".into(), 3));
         assert_eq!(error("01").1, 1);
     }
 

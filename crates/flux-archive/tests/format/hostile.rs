@@ -10,16 +10,16 @@ fn error(document: &[u8]) -> String {
 #[test]
 fn invalid_json_is_reported_with_an_offset() {
     for (document, message) in [
-        (&b""[..], "not JSON: expected a value, found the end at offset 0"),
-        (b"[", "not JSON: expected a value, found the end at offset 1"),
-        (b"[{},", "not JSON: expected a value, found the end at offset 4"),
-        (b"[{}", "not JSON: expected ',' or ']', found the end at offset 3"),
-        (b"[{}]x", "not JSON: expected the end, found 'x' at offset 4"),
-        (b"{} []", "not JSON: expected the end, found '[' at offset 3"),
-        (b"[{\"a\":1,}]", "not JSON: expected a key in double quotes, found '}' at offset 8"),
-        (b"[{\"a\" 1}]", "not JSON: expected ':', found '1' at offset 6"),
-        (b"[\xff]", "not JSON: not UTF-8 at offset 1"),
-        (b"[/*x*/]", "not JSON: expected value at offset 1"),
+        (&b""[..], "not JSON: expected a value, found the end (offset 0)"),
+        (b"[", "not JSON: expected a value, found the end (offset 1)"),
+        (b"[{},", "not JSON: expected a value, found the end (offset 4)"),
+        (b"[{}", "not JSON: expected ',' or ']', found the end (offset 3)"),
+        (b"[{}]x", "not JSON: expected the end, found 'x' (offset 4)"),
+        (b"{} []", "not JSON: expected the end, found '[' (offset 3)"),
+        (b"[{\"a\":1,}]", "not JSON: expected a key in double quotes, found '}' (offset 8)"),
+        (b"[{\"a\" 1}]", "not JSON: expected ':', found '1' (offset 6)"),
+        (b"[\xff]", "not JSON: not UTF-8 (offset 1)"),
+        (b"[/*x*/]", "not JSON: expected value (offset 1)"),
     ] {
         assert_eq!(error(document), message, "{}", document.escape_ascii());
     }
@@ -85,7 +85,7 @@ fn every_parsing_limit_is_enforced() {
         r#"[{{"path":"f","mode":33188,"encoding":"blobvec","data":[[0,1,"{sha1}"],[1,1,"{sha1}"]]}}]"#
     );
     let error = options(default.max_regions(1)).parse(regions.as_bytes()).unwrap_err();
-    assert_eq!(error.to_string(), "regions of a file: 2 is above the limit of 1 at offset 1");
+    assert_eq!(error.to_string(), "regions of a file: 2 is above the limit of 1 (offset 1)");
     let error = options(default.max_diagnostics(3)).parse(b"[5,5,5,5]").unwrap_err();
     assert_eq!(error.to_string(), "diagnostics: 4 is above the limit of 3");
 }
@@ -116,7 +116,7 @@ fn an_entry_that_exceeds_a_limit_is_reported_with_its_offset() {
     let document =
         format!(r#"[{{"path":"a","mode":33188}}, {{"path":"{long}","mode":33188,"size":0}}]"#);
     let error = Archive::parse(document.as_bytes(), Profile::Flux).unwrap_err();
-    let expected = "length of a path in bytes: 5000 is above the limit of 4095 at offset 28";
+    let expected = "length of a path in bytes: 5000 is above the limit of 4095 (offset 28)";
     assert_eq!(error.to_string(), expected);
 }
 

@@ -160,11 +160,8 @@ fn read_head(source: &mut CachedSource, strictness: Strictness) -> Result<Head> 
         }
         let text = source.head(0..MAX_HEAD);
         let is_capped = (text.len() as u64) < source.head_len();
-        let ends_here = if is_capped {
-            strictness == Strictness::Salvage
-        } else {
-            source.is_complete()
-        };
+        let ends_here =
+            if is_capped { strictness == Strictness::Salvage } else { source.is_complete() };
         if let Some(head) = head::parse(&text, ends_here)? {
             return Ok(head);
         }

@@ -496,7 +496,7 @@ mod tests {
         let error = metadata.json().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "metadata: unknown serializer \"MSGPACK\\x00\", expected \"JSON\" at offset 32"
+            "metadata: unknown serializer \"MSGPACK\\x00\", expected \"JSON\" (offset 32)"
         );
     }
 
