@@ -1,4 +1,5 @@
-//! Writing a block: its data, and a header that receives its sizes and checksum once they are known.
+//! Writing a block: its data, and its header, which is completed once the sizes and the checksum are
+//! known.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;

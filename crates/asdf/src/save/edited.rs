@@ -47,8 +47,8 @@ pub(super) struct TreeSpace {
     pub(super) tree: Range<u64>,
     /// The padding directly after the tree: spaces, tabs, line breaks and zeros, at most [`MAX_PADDING`] bytes.
     padding: Vec<u8>,
-    /// The offset of the first block or, without blocks, the length of the file. Other bytes or more padding may
-    /// be between the padding and this offset.
+    /// The offset of the first block or, without blocks, the length of the file. `padding` may end
+    /// before this offset and be followed by other bytes or more padding.
     end: u64,
 }
 
@@ -152,9 +152,9 @@ impl EditedFile<'_> {
         Ok(())
     }
 
-    /// Returns `true` if blocks should keep their offsets, provided that the tree fits before them.
-    /// In a new file, blocks move if the edited tree is more than a page shorter, to avoid a large
-    /// amount of padding.
+    /// Returns `true` if blocks should keep their offsets when the tree fits before them. Returns
+    /// `false` if a new file is written and the edited tree is more than a page shorter, because
+    /// keeping the offsets would then require a large amount of padding.
     fn fits(&self, space: &TreeSpace) -> bool {
         let old_len = space.tree.end - space.tree.start;
         self.in_place || old_len.saturating_sub(self.text().text().len() as u64) <= PAGE

@@ -31,7 +31,7 @@ const RESTRICTED_KEYS: Version = Version::new(1, 6, 0);
 pub(crate) struct NumberedTree<'a> {
     tree: Tree,
     pub(super) blocks: Vec<Content<'a>>,
-    /// The indices in `blocks` of the blocks for new arrays, by the address of the array data.
+    /// The index in `blocks` of each new array's block, by the address of the array data.
     numbers: HashMap<usize, usize>,
     /// The URIs of the files that contain the blocks, if the file is exploded.
     names: Option<Vec<String>>,
@@ -244,8 +244,9 @@ fn address(array: &Array) -> usize {
     Arc::as_ptr(&array.data).cast::<u8>().addr()
 }
 
-/// Returns the content for copying a block from another file. The block is recompressed if the options set a
-/// different compression or one with a level, because the header of the block does not record the level.
+/// Returns the content for copying a block from another file. The block is recompressed if the
+/// options set a different compression, or any compression with a level, because the header of the
+/// block does not record the level.
 fn copied<'a>(block: Block<'a>, options: &WriteOptions) -> Result<Content<'a>> {
     let code = block.header()?.compression;
     Ok(match options.compression {
@@ -506,8 +507,8 @@ fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
     Ok(Value::from(Mapping::from_iter(entries)).tagged(core_tag("integer", standard)?))
 }
 
-/// Fails if a key is a collection, because many readers reject such a key. From version 1.6.0 of the standard on,
-/// also fails if the key is neither a string nor an integer nor a boolean.
+/// Fails if a key is a collection, because many readers reject such a key. From version 1.6.0 of the
+/// standard on, also fails if the key is not a string, an integer or a boolean.
 fn check_key(key: &Value, standard: Version) -> Result<()> {
     if key.is_collection() {
         return Err(Error::unwritable("a key is a collection, but keys must be scalars"));

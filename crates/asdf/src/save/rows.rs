@@ -205,7 +205,7 @@ impl RowWriter {
         if rows.len() as u64 % self.row_size != 0 {
             let (len, size) = (count(rows.len(), "byte"), count(self.row_size, "byte"));
             return Err(Error::unwritable(format!(
-                "expected a multiple of {size}, the size of a row, found {len}"
+                "expected a multiple of {size} (the size of a row), found {len}"
             )));
         }
         Ok(self.file.write_all_at(rows, self.file.len())?)

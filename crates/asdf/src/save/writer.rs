@@ -84,8 +84,8 @@ impl<'a> Writer<'a> {
         /// Sets the options for writing the file.
         options: WriteOptions;
         /// Sets whether blocks of external files are copied into the written file. Otherwise,
-        /// arrays still refer to the external files by URI. The external files that may be opened
-        /// depend on the policy of the file that is set with [`blocks_of`](Self::blocks_of). Without
+        /// arrays still refer to the external files by URI. The policy of the file set with
+        /// [`blocks_of`](Self::blocks_of) determines which external files may be opened. Without
         /// such a file, this option has no effect. Default: `false`.
         implode: bool;
     }
@@ -184,9 +184,10 @@ impl<'a> Writer<'a> {
     /// exists but is not a regular file, or if the tree or the existing file at `path` refers to
     /// it.
     ///
-    /// Files get their names only when they are complete: first the block files, then the tree.
-    /// Finally, block files that only the old tree used are removed. An interruption at any point
-    /// therefore leaves either the old or the new tree, with all of its block files.
+    /// Files are renamed to their final names only when they are complete: first the block files,
+    /// then the file with the tree. Finally, block files that only the old tree used are removed. An
+    /// interruption at any point therefore leaves either the old or the new tree, with all of its
+    /// block files.
     ///
     /// See the ASDF standard, "Low-level file layout", Exploded form.
     ///

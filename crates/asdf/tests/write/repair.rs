@@ -239,7 +239,7 @@ fn repairing_a_truncated_tree_keeps_its_complete_lines() {
     assert!(bytes.ends_with(b"\nb: {x: 1,\n  y: 2}\n...\n"), "{}", String::from_utf8_lossy(&bytes));
     assert_eq!(
         report.lost[0].reason.to_string(),
-        "the tree is truncated, expected a line `...` at its end"
+        "the tree is truncated: no `...` line at its end"
     );
     assert_eq!(report.lost[0].bytes, 49..55);
     let (bytes, _) = repaired(&text[..45]);

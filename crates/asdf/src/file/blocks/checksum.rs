@@ -1,9 +1,10 @@
 //! MD5 checksums of blocks.
 //!
-//! According to the standard, the checksum is the MD5 digest of the stored bytes. Some writers
-//! computed it from the decoded bytes, so if the stored bytes of a compressed block do not match,
-//! the decoded bytes are compared as well, whatever software wrote the file. If the checksum field
-//! consists of zeros, the block has no checksum. In a STREAMED block, the field has no meaning.
+//! According to the standard, the checksum is the MD5 digest of the stored bytes, but some writers
+//! computed it from the decoded bytes. Therefore, if the stored bytes of a compressed block do not
+//! match, the decoded bytes are compared as well, whatever software wrote the file. If the checksum
+//! field consists of zeros, the block has no checksum. In a STREAMED block, the field has no
+//! meaning.
 
 use std::ops::Range;
 
@@ -158,9 +159,10 @@ impl Block<'_> {
         Ok(verdict)
     }
 
-    /// Returns `true` if the options require a verification before the block is read, and the block has a
-    /// checksum that has not been verified yet. `whole` means that all data of the block will be read. Fails if
-    /// the options require a verification, but an earlier one found a mismatch.
+    /// Returns `true` if the options require a verification before the block is read, and the block
+    /// has a checksum that has not been verified yet. `whole` means that all data of the block will
+    /// be read. Fails if the options require a verification, but an earlier verification found a
+    /// mismatch.
     pub(super) fn must_verify(&self, whole: bool) -> Result<bool> {
         let wanted = match self.store.verify() {
             Some(Verify::Never) => false,
@@ -177,8 +179,8 @@ impl Block<'_> {
         }
     }
 
-    /// Returns `true` if reading part of the block has to verify the checksum first, or if reading
-    /// fails because an earlier verification found a mismatch.
+    /// Returns `true` if the checksum must be verified before part of the block is read. Also
+    /// returns `true` if reading fails because an earlier verification found a mismatch.
     pub(crate) fn is_unverified(&self) -> bool {
         self.must_verify(false).unwrap_or(true)
     }
@@ -225,7 +227,7 @@ impl Block<'_> {
     }
 
     /// Records a verdict, so that later reads need not verify the checksum again. Fails on a
-    /// mismatch or, with [`Verify::Report`], only reports it.
+    /// mismatch. With [`Verify::Report`], reports the mismatch instead of failing.
     fn settle(&self, verdict: ChecksumVerdict) -> Result<()> {
         let mut error = verdict.error(self.header()?).map(|kind| self.error(kind));
         if self.store.verify() == Some(Verify::Report) {
@@ -263,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checksum_of_the_decoded_bytes_is_accepted_as_legacy() {
+    fn a_checksum_of_the_decoded_bytes_is_also_accepted() {
         let header = header(b"decoded", 0);
         let verdict = ChecksumVerdict::of(&header, md5(b"stored"), || Some(md5(b"decoded")));
         assert_eq!(verdict, ChecksumVerdict::Decoded);
@@ -272,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_checksum_is_a_mismatch_that_contains_the_computed_digests() {
+    fn a_wrong_checksum_is_reported_as_a_mismatch_with_the_computed_digests() {
         let header = header(b"other", 0);
         for decoded in [None, Some(md5(b"decoded"))] {
             let verdict = ChecksumVerdict::of(&header, md5(b"stored"), || decoded);
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zero_checksum_or_a_streamed_block_is_not_verified() {
+    fn a_zero_checksum_and_the_checksum_of_a_streamed_block_are_ignored() {
         let zeros = BlockHeader { checksum: [0; 16], ..header(b"", 0) };
         for header in [zeros, header(b"other", 1)] {
             assert!(!has_checksum(&header));

@@ -40,8 +40,9 @@ pub(crate) fn digest_of(stored: &dyn ReadAt) -> Result<Digest> {
 ///
 /// Reading does not wait for the hasher. If pieces were read and hashed in turn, the pages of a new
 /// buffer would be touched only at the speed of MD5, and in the meantime a virtual machine would
-/// return free memory to its host. On one core, reading an array of 1 GiB takes 0.67 times as much CPU
-/// time as reading and hashing in turn (`cargo xtask bench asdf`, row `checked_read_1gib`).
+/// return free memory to its host. On one core, reading an array of 1 GiB without waiting takes 0.67
+/// times the CPU time of reading and hashing in turn (`cargo xtask bench asdf`, row
+/// `checked_read_1gib`).
 pub(super) fn read_and_digest(
     source: &dyn ReadAt,
     mut offset: u64,
@@ -79,8 +80,9 @@ pub(super) fn read_and_digest(
 /// Calls `decode` with the stored bytes, and returns its result together with their MD5 digest. `decode` should
 /// read the bytes roughly in order.
 ///
-/// Without another thread, decoding 256 MiB of noisy LZ4 data takes 0.93 times the CPU time of
-/// reading the stored bytes twice (`cargo xtask bench asdf`, row `checked_lz4_noisy`).
+/// Without another thread, decoding and hashing 256 MiB of noisy LZ4 data in one pass takes 0.93
+/// times the CPU time of reading the stored bytes twice (`cargo xtask bench asdf`, row
+/// `checked_lz4_noisy`).
 pub(super) fn decode_and_digest<T: Send>(
     stored: &dyn ReadAt,
     decode: impl FnOnce(&dyn ReadAt) -> T + Send,

@@ -105,9 +105,9 @@ impl<'a> Blocks<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`get`](Self::get), where a negative number is too large if it counts back past the first block.
-    /// Also fails with [`ErrorKind::Block`] of kind [`Uncertain`](BlockError::Uncertain) if the number of the
-    /// block is uncertain:
+    /// Same as [`get`](Self::get). A negative number that counts back past the first block is
+    /// treated like a number that is too large. Also fails with [`ErrorKind::Block`] of kind
+    /// [`Uncertain`](BlockError::Uncertain) if the number of the block is uncertain:
     ///
     /// - A negative number is uncertain if the file seems to contain more blocks than those found by
     ///   following the headers.
@@ -192,8 +192,8 @@ impl<'a> Blocks<'a> {
         (0..self.len()?).filter_map(|index| self.store.block(index).transpose()).collect()
     }
 
-    /// Converts a block found in the file. `index` is its number, which may differ from its
-    /// position among the blocks in the file.
+    /// Converts a [`FoundBlock`] to a [`Block`]. `index` is the number of the block, which may
+    /// differ from its position among the blocks in the file.
     pub(crate) fn block(self, index: usize, found: FoundBlock) -> Block<'a> {
         let FoundBlock { offset, header } = found;
         let header = match header {
@@ -351,7 +351,7 @@ impl Block<'_> {
     ///
     /// Same as [`data_range`](Self::data_range). Also fails with [`ErrorKind::Io`] if the source cannot be
     /// read, with [`ErrorKind::OutOfMemory`] if there is not enough memory for the bytes, and with
-    /// [`ErrorKind::Limit`] if their number exceeds the address space.
+    /// [`ErrorKind::Limit`] if the stored size exceeds the address space.
     pub fn raw(&self) -> Result<Bytes> {
         let range = self.data_range()?;
         let len = range.end - range.start;
@@ -394,7 +394,7 @@ impl Block<'_> {
     }
 
     /// Returns the decoded data. The data of an uncompressed block is shared with the source if the
-    /// source is in memory. The data of a compressed block is shared with other users if it is
+    /// source is in memory. The data of a compressed block is shared with other callers if it is
     /// already in memory.
     ///
     /// # Errors
@@ -438,8 +438,9 @@ impl Block<'_> {
         Ok(data.into())
     }
 
-    /// Calls `decode` with a decoder, from which `decode` must read all data of the block. The data is only
-    /// valid if this function succeeds. The checksum is not verified. Fails if the block is not compressed.
+    /// Passes a decoder for the block to `decode`, which must read all data of the block from it.
+    /// The data is only valid if this function succeeds. The checksum is not verified. Fails if the
+    /// block is not compressed.
     pub(crate) fn with_decoder<R>(
         &self,
         decode: impl FnOnce(&mut Decoder<'_>) -> Result<R>,
@@ -497,16 +498,18 @@ impl Block<'_> {
         digest.map_or(Ok(()), |digest| self.check(digest?, Some(buffer)))
     }
 
-    /// Returns a range of the data. In an uncompressed block, only the requested bytes are read; in
-    /// an `lz4` or `blsc` block, only the chunks that contain them are decoded. Any other block is
-    /// decoded entirely if it fits into the cache, and otherwise up to the end of the range. All stored bytes
-    /// are read if the checksum has to be [verified](crate::OpenOptions::verify) first.
+    /// Returns a range of the data. In an uncompressed block, only the requested bytes are read. In
+    /// an `lz4` or `blsc` block, only the chunks that contain the requested bytes are decoded. Any
+    /// other block is decoded entirely if it fits into the cache, and otherwise up to the end of the
+    /// range. All stored bytes are read if the checksum has to be
+    /// [verified](crate::OpenOptions::verify) first.
     ///
     /// # Errors
     ///
-    /// Same as [`decode`](Self::decode), but only for the bytes that have to be decoded: damage elsewhere may
-    /// go unnoticed, and the limit applies only to them. Also fails with [`ErrorKind::Block`] of kind
-    /// [`RangeOutside`](BlockError::RangeOutside) if the range is not inside the data.
+    /// Same as [`decode`](Self::decode). However, damage outside the decoded bytes may go unnoticed,
+    /// and the limit applies only to the number of decoded bytes. Also fails with
+    /// [`ErrorKind::Block`] of kind [`RangeOutside`](BlockError::RangeOutside) if the range is not
+    /// inside the data.
     pub fn decode_range(&self, range: Range<u64>) -> Result<Bytes> {
         let len = self.data_len()?;
         if range.start > range.end || range.end > len {

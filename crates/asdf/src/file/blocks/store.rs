@@ -22,8 +22,8 @@ pub(crate) struct BlockStore {
     reports: Reports,
     table: Mutex<BlockTable>,
     cache: Mutex<DecodedCache>,
-    /// The results of the checksum verifications so far, by block offset: the error that reading
-    /// the block returns, or `None` if the block may be read.
+    /// The results of the checksum verifications so far, by block offset. Each result is the error
+    /// with which reading the block fails, or `None` if the block may be read.
     verified: Mutex<HashMap<u64, Option<Error>>>,
 }
 

@@ -105,9 +105,9 @@ impl BlockTable {
         gaps(&self.blocks, self.certain).last().copied().unwrap_or(self.certain)
     }
 
-    /// Returns `true` if no plausible block follows the blocks found by following the headers.
-    /// Searches the rest of the file, unless the headers lead to the index or to the end of the
-    /// file.
+    /// Returns `true` if the last block in the chain of headers is certainly the last block of the
+    /// file. If the chain ends neither at the index nor at the end of the file, searches the rest of
+    /// the file for another plausible block.
     pub(super) fn is_end_certain(&mut self, reader: HeaderReader<'_>) -> Result<bool> {
         self.len(reader)?;
         let Some(from) = self.broken_end else { return Ok(true) };

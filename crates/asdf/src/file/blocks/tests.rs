@@ -245,7 +245,7 @@ fn verifying_on_read_rejects_only_damaged_data() {
 }
 
 #[test]
-fn by_default_only_compressed_blocks_decoded_as_a_whole_are_verified() {
+fn by_default_only_compressed_blocks_that_are_decoded_as_a_whole_are_verified() {
     let blocks = [abc().checksum_of(b"other"), block("one").checksum_of(b"other")];
     let by_default = file(&blocks);
     let damaged = by_default.blocks().get(0).unwrap();

@@ -1,8 +1,9 @@
 //! Finding blocks near their listed offsets.
 //!
-//! A tool that mistakes the file for text and converts its line endings adds or removes a byte at
-//! each of them, even within blocks. Each block is then displaced a little further from its listed
-//! offset than the previous block, and the sizes in the headers no longer lead from block to block:
+//! If a tool mistakes the file for text and converts its line endings, it adds or removes a byte at
+//! each line ending, even within blocks. Each block is then displaced a little further from its
+//! listed offset than the previous block, and the sizes in the headers no longer lead from block to
+//! block:
 //!
 //! ```text
 //! listed    |block 0         |block 1         |block 2
@@ -18,8 +19,8 @@ use super::header_reader::HeaderReader;
 use crate::error::Result;
 use crate::layout::block_header::BLOCK_MAGIC;
 
-/// Assumed minimum length of a line in bytes. The search for a block extends one byte further from
-/// its expected offset for each line of this length since the previous block.
+/// Assumed minimum length of a line in bytes. For each line of this length since the previous block,
+/// the range that is searched for a block grows by one byte on either side.
 const BYTES_PER_LINE: u64 = 8;
 /// Minimum number of bytes to search on either side of a block's expected offset, unless another listed
 /// offset is too close.

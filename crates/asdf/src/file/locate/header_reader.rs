@@ -28,12 +28,12 @@ impl HeaderReader<'_> {
     }
 
     /// Compares the header of an indexed block with `listed`, the next offset in the index. Returns
-    /// the header, corrected if necessary. Returns `None` if the index is wrong, for example if there
-    /// is no magic, or if the block ends at another block, an index or the end of the file instead
-    /// of at `listed`.
+    /// the header, corrected if necessary. Returns `None` if the index is wrong. For example, there
+    /// may be no magic, or the block may end at another block, an index or the end of the file
+    /// instead of at `listed`.
     ///
     /// The header is damaged if a block begins at `listed`, but there is no block, index or end of
-    /// the file where the block ends according to its header. A damaged header is reported and
+    /// the file at the end offset that the header states. A damaged header is reported and
     /// corrected, so that later blocks can still be found.
     pub(crate) fn by_index(
         &self,
@@ -90,7 +90,7 @@ impl HeaderReader<'_> {
         HeaderState::Good(BlockHeader { allocated_size, ..*header })
     }
 
-    /// Reports that, according to its header, the block does not end where the next block begins.
+    /// Reports a block whose header states an end other than `next`, the offset of the next block.
     pub(crate) fn report_contradicted(&self, header: &BlockHeader, next: u64) {
         let end = header
             .allocated_end()
@@ -109,8 +109,9 @@ impl HeaderReader<'_> {
             || self.source.has_index(offset)?)
     }
 
-    /// Returns the end of a block with at most one damaged byte in its magic. The rest of its header must be
-    /// plausible and lead to a block, an index or the end of the file.
+    /// Returns the end of the block at `offset`, even if one byte of its magic is damaged. Returns
+    /// `None` unless the rest of the header is plausible and leads to a block, an index or the end
+    /// of the file.
     pub(crate) fn end_without_magic(&self, offset: u64) -> Result<Option<u64>> {
         let file_len = self.file_len();
         if file_len.saturating_sub(offset) < BLOCK_HEADER_LEN as u64 {
@@ -130,7 +131,8 @@ impl HeaderReader<'_> {
         }
     }
 
-    /// Returns the end of a block's data if a plausible block begins there, regardless of the allocated size.
+    /// Returns the offset at which the data of a block ends, if a plausible block begins at that
+    /// offset. Ignores the allocated size.
     pub(crate) fn block_after_data(&self, header: &BlockHeader) -> Result<Option<u64>> {
         if header.is_streamed() {
             return Ok(None);

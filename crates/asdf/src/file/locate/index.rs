@@ -63,12 +63,12 @@ impl Index {
     }
 
     /// Checks the index, with at most one further read if the file is intact. Returns the headers
-    /// of the first and the last block, or `None` unless all of the following are true:
+    /// of the first and the last block if all of the following are true, and otherwise `None`:
     ///
     /// - The first entry is the first block, and its header does not contradict the second entry.
     /// - Each entry exceeds the previous entry by at least the length of a header.
-    /// - The last entry is a block that ends at the index. Its allocated space may also extend past the
-    ///   beginning of the index if the block's data does not.
+    /// - The last entry is a block that ends at the index. Its allocated space may extend past the
+    ///   beginning of the index, but its data may not.
     pub(super) fn check(
         &self,
         first: &FoundBlock,
@@ -115,9 +115,9 @@ impl Index {
         Ok(Some((last.clone(), last)))
     }
 
-    /// Returns the offset of a lost first block, which is known only from the index. The block at `found` must
-    /// be the second entry of the index. The first entry must be an offset after the tree at which the file
-    /// contains more than padding.
+    /// Returns the offset of a lost first block, which is known only from the index. Returns `None`
+    /// unless the first entry of the index is an offset after the tree, the file contains more than
+    /// padding at this offset, and the second entry is `found`.
     pub(super) fn lost_first(
         &self,
         content_end: u64,

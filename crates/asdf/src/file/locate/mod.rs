@@ -1,9 +1,10 @@
 //! Locating the parts of a file with few reads.
 //!
-//! 1. The head: first 16 to 64 KiB. Each further read usually doubles its length, until the end of the tree is
-//!    known. If the first block begins further away, the bytes up to it are searched.
-//! 2. The last 16 to 64 KiB, which may contain the block index. If they could be the end of a long index, more
-//!    bytes before them are read.
+//! 1. The head, which is initially 16 to 64 KiB long. Further reads, each of which usually doubles
+//!    its length, extend it until the end of the tree is known. If the first block begins after the
+//!    head, the bytes before the block are searched.
+//! 2. The last 16 to 64 KiB, which may contain the block index. If they could be the end of a long
+//!    index, more bytes before them are read.
 //! 3. The header of the last block in the index.
 //!
 //! No other bytes of an intact file are read while opening it, however large it is, unless it is opened
@@ -152,7 +153,7 @@ pub(crate) fn locate(
 }
 
 /// Reads the header and the comments. Fails if neither the tree nor a block begins within
-/// [`MAX_HEAD`], unless the blocks of the file are to be salvaged.
+/// [`MAX_HEAD`], unless the file is being salvaged.
 fn read_head(source: &mut CachedSource, strictness: Strictness) -> Result<Head> {
     loop {
         if !source.is_complete() {

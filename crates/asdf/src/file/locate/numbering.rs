@@ -7,8 +7,8 @@
 //! else     blocks after the gap get numbers that no array refers to, so no array reads them
 //! ```
 //!
-//! Both reading and repair use [`number`]. When a file is read, the blocks are numbered before the
-//! tree is parsed, so the arrays cannot be used, but an index whose blocks have drifted is accepted.
+//! Both reading and repair use [`number`]. Reading numbers the blocks before the tree is parsed, so
+//! it cannot use the arrays, but it accepts an index even if the blocks have drifted from its offsets.
 //! Repair starts from the blocks that reading found, and also uses the sizes that the arrays need.
 
 use std::collections::HashMap;
@@ -65,8 +65,8 @@ pub(crate) fn named_blocks(arrays: &[ArrayUse], found: usize) -> usize {
 pub(crate) struct IndexNumbers(Vec<(u64, Option<u64>)>);
 
 impl IndexNumbers {
-    /// Prepares to number blocks by an index from whose offsets they have drifted. Returns `None`
-    /// unless the index agrees with all blocks before the first of `gaps`.
+    /// Prepares for numbering blocks that have drifted from their offsets in the index. Returns
+    /// `None` unless the index agrees with all blocks before the first of `gaps`.
     pub(crate) fn of_drift(
         blocks: &[FoundBlock],
         gaps: &[usize],
@@ -91,10 +91,11 @@ impl IndexNumbers {
         Some(Self(places.to_vec()))
     }
 
-    /// Prepares to number blocks by an index. Returns `None` if the index is empty or out of order, if fewer
-    /// than half of the listed offsets are exact, or if no block can be missing at the beginning or in one of
-    /// `gaps`. Entries between two exact offsets may be slightly off, provided that there are as many blocks
-    /// as entries between these offsets.
+    /// Prepares for numbering blocks according to an index. Returns `None` if the index is empty or
+    /// out of order, or if fewer than half of the listed offsets are exact. Also returns `None` if
+    /// no block can be missing: there is no space for a block between the first listed offset and the
+    /// first block, and `gaps` is empty. Entries between two exact offsets may be slightly off,
+    /// provided that there are as many blocks as entries between these offsets.
     pub(crate) fn exact(blocks: &[FoundBlock], gaps: &[usize], listed: &[u64]) -> Option<Self> {
         let first = blocks.first()?.offset;
         let has_space = |&listed: &u64| {
@@ -356,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_out_of_order_or_with_fewer_than_half_exact_offsets_is_not_used() {
+    fn an_index_that_is_empty_out_of_order_or_mostly_inexact_is_not_used() {
         for listed in [&[2000, 1000, 3000][..], &[1000, 1500, 1600, 1700], &[1500], &[]] {
             assert_eq!(by_index(listed), "1000 2000? 3000?", "{listed:?}");
         }

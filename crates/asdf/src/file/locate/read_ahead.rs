@@ -38,7 +38,7 @@ struct Window {
     start: u64,
     /// End of the last read.
     last: Option<u64>,
-    /// Size of the next window in bytes, or 0 if the last read did not continue the one before it.
+    /// Size of the next window in bytes, or 0 if the last read did not continue the previous one.
     next_len: usize,
 }
 
@@ -114,7 +114,7 @@ mod tests {
         (0..len).map(|i| i.to_le_bytes()[0] ^ i.to_le_bytes()[1]).collect()
     }
 
-    /// Reads as a cached source does.
+    /// Reads a range in the same way as `CachedSource`.
     fn read(ahead: &ReadAhead, source: &dyn ReadAt, offset: u64, len: usize) -> Option<Vec<u8>> {
         let mut buffer = vec![0; len];
         let filled = ahead.fill(&mut buffer, offset, source)
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_that_are_far_apart_or_large_are_not_extended() {
+    fn large_reads_and_reads_that_are_far_apart_are_not_extended() {
         for (len, step) in [(54, 5000), (20_000, 20_000)] {
             let source = ReadLog::new(counting(400_000));
             let ahead = ReadAhead::default();

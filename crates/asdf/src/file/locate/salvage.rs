@@ -151,8 +151,8 @@ fn lost_before(from: u64, first: u64, listed: &[u64], reader: HeaderReader<'_>) 
     Ok(!bytes.iter().all(|&byte| is_padding(byte)))
 }
 
-/// Converts a numbered block. For a missing block, the header is an error, and the offset is reduced
-/// if it is past the end of the file.
+/// Converts a numbered block to a [`FoundBlock`]. For a missing block, the header is an error, and
+/// the offset is reduced if it is past the end of the file.
 fn to_block(block: Numbered, file_len: u64) -> FoundBlock {
     match block {
         Numbered::Certain(block) | Numbered::Uncertain(block) => block,

@@ -51,11 +51,7 @@ pub(super) fn find_end(
         };
         if let Some(len) = found {
             let end = start + len as u64;
-            reports.report(
-                Code::MissingDocumentEnd,
-                end,
-                "the tree has no end, expected a line `...`",
-            );
+            reports.report(Code::MissingDocumentEnd, end, "no `...` line at the end of the tree");
             return Ok(end);
         }
         let more = (all.len() as u64).saturating_add(1);

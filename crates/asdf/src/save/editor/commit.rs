@@ -64,8 +64,8 @@ impl Editor {
     ///
     /// A failed commit leaves the file unchanged, with two exceptions:
     ///
-    /// - The last step syncs the file if it was patched, and otherwise its folder. If only this step fails, the
-    ///   change has been made, but may not survive a crash.
+    /// - The last step syncs the file if a single write changed it, and otherwise syncs its folder.
+    ///   If only this step fails, the change has been made, but may not survive a crash.
     /// - If a failed in-place change cannot be undone immediately, it is undone when the file is next opened for
     ///   writing.
     pub fn commit(self) -> Result<EditReport> {

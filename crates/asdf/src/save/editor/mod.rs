@@ -348,8 +348,8 @@ impl Editor {
         self.release(released)
     }
 
-    /// Records blocks that may have lost a use. The tree is searched for other uses only if some of
-    /// the blocks contain new data, so that adding many arrays stays fast.
+    /// Records blocks that may no longer be used. The tree is searched for other uses only if some
+    /// of the blocks contain new data, so that adding many arrays stays fast.
     fn release(&mut self, released: BTreeSet<usize>) -> Result<()> {
         let have_data = released.iter().any(|number| self.blocks.contains_key(number));
         self.released.extend(released);
@@ -367,8 +367,8 @@ impl Editor {
     fn check_added(&self, count: usize) -> Result<()> {
         let Some(last) = count.checked_sub(1) else { return Ok(()) };
         if self.file.blocks().get(last)?.header()?.is_streamed() {
-            let message = "the last block is streamed, so no block can follow it; a copy of the file \
-                written by `Writer` has an ordinary block instead";
+            let message = "the last block is streamed, so no block can follow it: copy the file \
+                with `Writer`, which turns the streamed block into an ordinary one";
             return Err(Error::unwritable(message));
         }
         Ok(())

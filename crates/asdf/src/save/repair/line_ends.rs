@@ -107,8 +107,8 @@ fn agrees(source: &Arc<dyn ReadAt>, listed: &[u64]) -> Result<bool> {
     })
 }
 
-/// Returns `true` if the block headers lead from the first block to the index even though no
-/// conversion has been undone.
+/// Returns `true` if the block headers lead from the first block to the index, so that there is no
+/// conversion to undo.
 fn leads_to(ends: &CachedSource, first: u64, index: u64) -> Result<bool> {
     let mut at = first;
     while at < index {

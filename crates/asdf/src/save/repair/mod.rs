@@ -84,7 +84,8 @@ impl RecoverOptions {
 
     /// Sets the folders for rewriting the relative URIs of external files: `from` contains the damaged file,
     /// and `to` will contain the new one; see [`Tree::relocate`](crate::Tree::relocate). A tree that cannot be
-    /// parsed is left unchanged. So is a tree whose URIs cannot be rewritten, which is reported as a loss.
+    /// parsed is left unchanged. If its URIs cannot be rewritten, the tree is also left unchanged,
+    /// and a loss is reported.
     #[must_use]
     pub fn relocate(mut self, from: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
         self.folders = Some((from.into(), to.into()));
@@ -104,9 +105,12 @@ pub struct Loss {
     /// offsets refer to the file with its original line endings. Empty if the loss concerns an array whose
     /// block does not exist or is too small.
     pub bytes: Range<u64>,
-    /// Number of bytes that are missing from the recovered file: the bytes that a truncated block lost or that
-    /// were dropped from a truncated tree, all known bytes of a lost block, or the bytes that an array needs from
-    /// a block that does not exist or is too small. 0 if the bytes were kept, but are damaged.
+    /// Number of bytes that are missing from the recovered file, or 0 if the bytes were kept, but
+    /// are damaged:
+    ///
+    /// - for a truncated block or tree, the bytes that were lost or dropped
+    /// - for a lost block, all its known bytes
+    /// - for an array, the bytes that it needs, but that its block does not contain
     pub missing: u64,
     /// The error that describes the damage.
     pub reason: Error,
@@ -288,8 +292,8 @@ fn contains_only(file: &Asdf, bytes: Range<u64>, is_allowed: impl Fn(u8) -> bool
     Ok(true)
 }
 
-/// Lists the affected arrays in the loss of each block. Also reports arrays whose blocks do not
-/// exist or are too small.
+/// Adds the affected arrays to the reported loss of each block. Also reports arrays whose blocks do
+/// not exist or are too small.
 fn name_arrays(arrays: &[ArrayInBlock], kept: &Kept, report: &mut RecoverReport) {
     let count = kept.lens.len();
     for array in arrays {

@@ -79,8 +79,9 @@ pub(super) fn number_blocks(
 
 /// Removes blocks whose magic bytes occur by chance. The header of each removed block is
 /// implausible, its data does not end at a boundary, and a reliable index does not list it. Does
-/// nothing if no array refers to a block, if an array has a negative block number, or if the
-/// remaining blocks are out of order or not exactly as many as the arrays refer to.
+/// nothing if no array refers to a block, or if an array has a negative block number. Also does
+/// nothing if the remaining blocks would be out of order, or if there would be more or fewer of them
+/// than the arrays refer to.
 fn drop_false_magics(
     blocks: &mut Vec<FoundBlock>,
     arrays: &[ArrayUse],
@@ -139,8 +140,8 @@ impl NumberedBlocks {
         next.into_iter().chain(index).fold(self.file_len, u64::min)
     }
 
-    /// Returns the ranges of the old file that are not in `known`, precede the index, and do not
-    /// consist of zeros.
+    /// Returns the ranges of the old file that precede the index, are not in `known`, and contain a
+    /// nonzero byte.
     pub(super) fn removed(
         &self,
         mut known: Vec<Range<u64>>,

@@ -114,13 +114,13 @@ impl Pieces {
     }
 }
 
-/// Returns the bytes of a range without the CR of each CR LF.
+/// Returns the bytes of a range, without the CR of each CR LF.
 pub(super) fn without_cr(bytes: &[u8], range: Range<usize>) -> Vec<u8> {
     let is_kept = |at: &usize| bytes[*at] != b'\r' || bytes.get(at + 1) != Some(&b'\n');
     range.filter(is_kept).map(|at| bytes[at]).collect()
 }
 
-/// Returns the bytes of a range with a CR before each LF.
+/// Returns the bytes of a range, with a CR added before each LF that has none.
 pub(super) fn with_cr(bytes: &[u8], range: Range<usize>) -> Vec<u8> {
     let mut out = Vec::with_capacity(range.len());
     for at in range {
@@ -142,7 +142,8 @@ impl ReadAt for Pieces {
         self.source.gap_worth_reading()
     }
 
-    /// Returns at most 1 MiB, because reading a piece copies it even if the source is in memory.
+    /// Returns the preferred piece size of the source, but at most 1 MiB, because reading a piece
+    /// copies it even if the source is in memory.
     fn preferred_piece(&self) -> usize {
         self.source.preferred_piece().min(1 << 20)
     }
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn each_piece_is_presented_with_its_own_conversion() {
+    fn each_piece_is_read_with_its_own_conversion() {
         let stored = b"a\r\nb\r\r\nc\rd|x\ny\r\nz\n|kept\r\n|gone".to_vec();
         let end = stored.len() as u64;
         let views = vec![

@@ -71,9 +71,9 @@ pub(super) fn recover(file: &Asdf) -> Result<Text> {
     })
 }
 
-/// Returns the header and tree with the URIs of external files rewritten. Returns them unchanged if the tree
-/// cannot be parsed, if no URI has to be rewritten, or if rewriting fails. Only in the last case, also returns a
-/// loss. Fails only with I/O errors.
+/// Returns the header and tree with the URIs of external files rewritten. Returns them unchanged if
+/// the tree cannot be parsed or no URI has to be rewritten. If rewriting fails, returns them
+/// unchanged, together with a loss. Fails only with I/O errors.
 pub(super) fn relocated(
     file: &Asdf,
     bytes: Vec<u8>,
@@ -155,7 +155,7 @@ fn without_end(file: &Asdf, head: Vec<u8>, directive: &[u8]) -> Text {
 }
 
 fn cut() -> Error {
-    ErrorKind::Layout("the tree is truncated, expected a line `...` at its end".to_owned()).into()
+    ErrorKind::Layout("the tree is truncated: no `...` line at its end".to_owned()).into()
 }
 
 fn before_last_line(text: &[u8]) -> &[u8] {

@@ -32,7 +32,7 @@ fn by_source(file: &Asdf, source: i64) -> Result<String, Error> {
 }
 
 #[test]
-fn a_flipped_bit_in_the_flags_or_the_allocated_size_hides_no_indexed_block() {
+fn a_flipped_bit_in_the_flags_or_the_allocated_size_does_not_hide_indexed_blocks() {
     let (good, offsets) = three_blocks();
     for (number, &offset) in offsets.iter().enumerate() {
         for bit in (6 * 8..10 * 8).chain(14 * 8..22 * 8) {

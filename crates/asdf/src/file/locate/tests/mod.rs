@@ -71,7 +71,7 @@ fn reading_an_indexed_block_reads_only_its_header_and_the_requested_data() {
 }
 
 #[test]
-fn without_an_index_opening_takes_two_reads_and_each_further_block_takes_one() {
+fn opening_a_file_without_an_index_takes_two_reads_and_each_further_block_takes_one() {
     let data = vec![1; 1 << 20];
     let one = block(&data).bytes();
     let bytes = [HEAD, TREE, &one, &one, &one].concat();
