@@ -21,8 +21,9 @@ use crate::yaml::{Document, ParseOptions};
 /// An ASDF file that is open for reading.
 ///
 /// By default, opening a large file reads little more than the end of the file and the bytes before the first
-/// block. It succeeds even if other parts are damaged. If the tree is invalid, [`Asdf::document`] fails; if a
-/// block is damaged, the functions that use it fail. [`Asdf::diagnostics`] lists irregularities.
+/// block. Opening succeeds even if other parts of the file are damaged. If the tree is invalid,
+/// [`Asdf::document`] fails; if a block is damaged, the functions that use it fail. [`Asdf::diagnostics`] lists
+/// irregularities.
 ///
 /// A file can be read by several threads at the same time.
 ///
@@ -51,7 +52,7 @@ pub struct Asdf {
     document: OnceLock<Result<Document>>,
     blocks: BlockStore,
     /// The external files opened so far, including those that other external files refer to. Files
-    /// are never removed from this list, so that they can be borrowed as long as this file exists.
+    /// are never removed from this list, so that they live as long as this `Asdf`.
     other_files: boxcar::Vec<(FileKey, Box<Asdf>)>,
     /// The index of each external file in `other_files`. Locked while an external file is being
     /// opened.
@@ -60,7 +61,7 @@ pub struct Asdf {
     pool: Arc<FilePool>,
 }
 
-/// Identifies an external file, so that each file is opened only once.
+/// The key by which an external file is found again, so that it is opened only once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FileKey {
     /// A path with all symbolic links resolved.
@@ -101,7 +102,7 @@ impl OpenOptions {
     /// Same as [`from_source`](Self::from_source).
     #[allow(
         clippy::wrong_self_convention,
-        reason = "options open files, as `OpenOptions` does in std"
+        reason = "opens a file with these options, as `std::fs::OpenOptions::open` does"
     )]
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Asdf> {
         let bytes: Bytes = bytes.into();
@@ -113,15 +114,17 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Layout`] if the source does not begin with the header line of format version 1,
-    /// with [`ErrorKind::Limit`] if [`Limits::max_alloc`](crate::Limits::max_alloc) bytes of the tree have been
-    /// read without finding its end, and with [`ErrorKind::Io`] if the source cannot be read.
+    /// and with [`ErrorKind::Io`] if the source cannot be read. Fails with [`ErrorKind::Limit`] if
+    /// [`Limits::max_alloc`](crate::Limits::max_alloc) bytes of the tree have been read without finding its end.
+    /// Unless the file is [salvaged](Strictness::Salvage), also fails with [`ErrorKind::Limit`] if the comments
+    /// and other bytes before the tree or the first block exceed 16 MiB.
     ///
     /// With [`Strictness::Strict`], also fails with [`ErrorKind::Layout`] if the layout has any diagnostic.
-    /// With `Strict` and [`Strictness::Salvage`], which find all blocks on opening, also fails with
+    /// With `Strict` or [`Strictness::Salvage`], opening finds all blocks, so it also fails with
     /// [`ErrorKind::Limit`] if there are more than [`Limits::max_items`](crate::Limits::max_items) blocks.
     #[allow(
         clippy::wrong_self_convention,
-        reason = "options open files, as `OpenOptions` does in std"
+        reason = "opens a file with these options, as `std::fs::OpenOptions::open` does"
     )]
     pub fn from_source(&self, source: impl ReadAt + 'static) -> Result<Asdf> {
         Ok(Asdf::new(OpenFile::from_source(Arc::new(source), self)?, None, self))
@@ -322,8 +325,8 @@ impl Asdf {
     }
 
     /// Iterates over the external files opened so far. Each file comes with its URI if a resolver
-    /// opened it, and with its path otherwise. If the file is in the folder of this file or in one of
-    /// its subfolders, the path is relative to that folder.
+    /// opened it, and with its path otherwise. Paths inside the folder that contains this file are
+    /// relative to that folder.
     pub fn other_files(&self) -> impl Iterator<Item = (String, &Self)> {
         let folder = self.path.as_ref().and_then(|path| path.canonicalize().ok());
         let folder = folder.and_then(|path| path.parent().map(Path::to_owned)).unwrap_or_default();
@@ -342,8 +345,8 @@ impl Asdf {
         key: &FileKey,
         open: impl FnOnce() -> Result<Self>,
     ) -> Result<&Self> {
-        // Hold the lock while reading the head of the file, so that two threads do not open the
-        // same file twice.
+        // Hold the lock while reading the head of the file, so that two threads do not both open
+        // the same file.
         let mut indices = self.other_indices.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, file)) = indices.get(key).and_then(|&index| self.other_files.get(index)) {
             return Ok(file);

@@ -322,8 +322,8 @@ pub enum CodecError {
         /// the end of the range.
         expected: u64,
     },
-    /// The stream continues after `data_size` bytes.
-    #[error("the header states a data_size of {}, but the stream contains more", count(*expected, "byte"))]
+    /// The stream decodes to more than `data_size` bytes.
+    #[error("the header states a data_size of {}, but the stream decodes to more", count(*expected, "byte"))]
     LongStream {
         /// Number of bytes according to `data_size`.
         expected: u64,
@@ -359,9 +359,9 @@ pub enum ArrayError {
     /// Some elements lie outside the block.
     #[error("the elements are at bytes {low}..{high}, but the block has only {}", count(*len, "byte"))]
     OutsideBlock {
-        /// Offset of the first byte of the elements in the data of the block.
+        /// Offset at which the elements begin, relative to the data of the block.
         low: i128,
-        /// Offset of the first byte after the elements in the data of the block.
+        /// Offset at which the elements end, relative to the data of the block.
         high: i128,
         /// Size of the decoded block in bytes.
         len: u64,

@@ -20,7 +20,7 @@ pub enum Strictness {
     /// Rejects a file whose layout has any diagnostic, and a tree in which a key occurs more than once in a
     /// mapping. Opening reads all block headers.
     Strict,
-    /// Finds as much as possible, including blocks after gaps and the beginnings of truncated blocks. Opening
+    /// Finds as much as possible, including the beginnings of truncated blocks, and blocks after gaps. Opening
     /// reads all bytes outside intact blocks. Not suitable for data that must be correct.
     Salvage,
 }
@@ -30,11 +30,11 @@ pub enum Strictness {
 ///
 /// By default, a block is verified if it is compressed and decoded as a whole; see
 /// [`OpenOptions::verify`]. MD5 processes about 0.7 GB of stored bytes per second, and cannot be
-/// split across threads. Another thread (feature `rayon`) computes it while the block is read or
-/// decoded, so that the check takes no additional time if decoding is slower, as with zlib and
-/// bzip2. With LZ4, decoding and checking a block takes two to four times as long as only decoding
-/// it, depending on the compression ratio. Without another thread, the times for decoding and for
-/// the checksum add up.
+/// split across threads. Another thread (feature `rayon`) computes the digest while the block is read
+/// or decoded, so that the check takes no additional time if decoding is slower than MD5, as with
+/// zlib and bzip2. With LZ4, decoding and checking a block takes two to four times as long as only
+/// decoding it, depending on the compression ratio. Without another thread, the times for decoding
+/// and for the checksum add up.
 ///
 /// ```
 /// use asdf::value::Array;
@@ -56,9 +56,8 @@ pub enum Strictness {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verify {
-    /// Data is compared with its checksum only by functions that check a file, such as
-    /// [`Block::verify`](crate::block::Block::verify) and [`Asdf::verify`](crate::Asdf::verify), and when it
-    /// is copied to another file.
+    /// A block is verified only when it is copied to another file, or by functions that check a file, such as
+    /// [`Block::verify`](crate::block::Block::verify) and [`Asdf::verify`](crate::Asdf::verify).
     Never,
     /// A block is verified before any of its data is returned for the first time. This reads all of its stored
     /// bytes, even if only a range is requested.
@@ -79,8 +78,9 @@ type OpenUri = dyn Fn(&str) -> Result<Arc<dyn ReadAt>> + Send + Sync;
 pub enum External {
     /// No external file may be opened.
     Deny,
-    /// Files in the folder of the file that the caller opened, or in its subfolders, may be opened. Symbolic
-    /// links are resolved before this check. URIs with `..`, absolute paths or schemes are rejected.
+    /// Files may be opened if they are in the folder of the file that the caller opened, or in one of its
+    /// subfolders. Symbolic links are resolved before this check. A URI is rejected if it has a scheme, or if
+    /// its path is absolute or contains `..`.
     #[default]
     SameDir,
     /// Like [`SameDir`](Self::SameDir), but for the given folder.
@@ -88,7 +88,7 @@ pub enum External {
     /// Any regular file on this machine may be opened. The URI may contain `..`, and may be an absolute path
     /// or a `file:` URI. Use this only for trusted files.
     Any,
-    /// Files are opened by a function. Its argument is the URI as written in the file, but without
+    /// This function opens external files. Its argument is the URI as written in the file, but without
     /// the fragment.
     Resolver(Arc<OpenUri>),
 }
@@ -164,8 +164,8 @@ impl OpenOptions {
         self
     }
 
-    /// Sets when to compare the data of blocks with their checksums. The setting applies to all blocks and to
-    /// every way of reading them except [`Block::raw`](crate::block::Block::raw), which never compares.
+    /// Sets when to verify the checksums of blocks. The setting applies to all blocks and to every way of
+    /// reading them except [`Block::raw`](crate::block::Block::raw), which never verifies a checksum.
     ///
     /// By default, a compressed block is verified when it is decoded as a whole. Uncompressed
     /// blocks are not verified when they are read, and neither are parts of chunked blocks. With

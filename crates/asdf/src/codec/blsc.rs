@@ -33,7 +33,7 @@ use crate::error::{CodecError, Error, Result};
 
 /// Size in bytes of the length field before a buffer.
 const PREFIX_LEN: usize = 4;
-/// Number of data bytes in each chunk that is written.
+/// Number of data bytes per written chunk. The last chunk may have fewer.
 const CHUNK: usize = 4 << 20;
 
 /// The framing of the stored bytes.

@@ -54,16 +54,16 @@ impl SliceDecoder for Decompress {
     }
 }
 
-/// The number that begins a block.
+/// The 48-bit magic number at the beginning of a block.
 #[cfg(feature = "rayon")]
 pub(super) const BLOCK: u64 = 0x3141_5926_5359;
-/// The number that ends a stream.
+/// The 48-bit magic number that marks the end of a stream.
 pub(super) const END: u64 = 0x1772_4538_5090;
 /// Maximum number of data bytes per piece. Without this limit, a piece of equal bytes could be 51
 /// times as long as a block, because run-length encoding replaces 255 equal bytes with 5.
 const MAX_PIECE: usize = 2 << 20;
-/// Number of bytes at the end of a block that are not filled: the bytes that the library never
-/// uses, and space for one run of equal bytes.
+/// Number of bytes to leave free at the end of a block: 19 that the library never uses, and 5 for
+/// one run of equal bytes.
 const RESERVE: usize = 24;
 
 pub(super) fn encode(
@@ -161,7 +161,7 @@ impl Bits {
         Self { out: vec![b'B', b'Z', b'h', b'0' + level], partial: 0, live: 0 }
     }
 
-    /// Appends whole bytes. Must be called directly after the header has been written.
+    /// Appends whole bytes. The stream must end at a byte boundary, as it does after the header.
     #[cfg(feature = "rayon")]
     pub(super) fn extend(&mut self, bytes: impl Iterator<Item = u8>) {
         self.out.extend(bytes);

@@ -1,16 +1,16 @@
 //! Decoding the blocks of a bzip2 stream in parallel.
 //!
 //! Blocks are independent of each other, but their lengths are not stored. The blocks are found by
-//! searching all bits for the number that begins a block and the number that ends the stream. The
-//! bits of each block are moved to a byte boundary and decoded as a separate stream:
+//! searching, at every bit offset, for the 48-bit magic numbers that begin a block and end the
+//! stream. The bits of each block are moved to a byte boundary and decoded as a separate stream:
 //!
 //! ```text
-//! "BZh9" | block, up to the next number | 17 72 45 38 50 90 | CRC of the block
+//! "BZh9" | block, up to the next magic number | 17 72 45 38 50 90 | CRC of the block
 //! ```
 //!
-//! Part of a block can equal one of the numbers by chance. Then the block does not end where it should, and a
-//! single decoder decodes the stream again from its beginning. The same happens after any other irregularity, so
-//! that errors do not depend on the number of threads.
+//! A block can contain one of the magic numbers by chance. The block is then cut off there and cannot be
+//! decoded, so a single decoder decodes the stream again from its beginning. The same happens after any other
+//! irregularity, so that errors do not depend on the number of threads.
 //!
 //! On two cores, parallel decoding takes 0.58 times as long as a single decoder
 //! (`cargo xtask bench asdf`, rows `bzp2_smooth` and `bzp2_noisy`).
@@ -31,13 +31,13 @@ use super::stream::{FillOutcome, Input, SliceStream, Stream, StreamState};
 pub(super) const MIN_STORED: u64 = if cfg!(test) { 1 } else { 256 << 10 };
 /// Maximum stored size of a block in bytes. Even a block of incompressible data is smaller.
 const MAX_STORED: usize = 2 << 20;
-/// Maximum size in bytes at which the buffer for a block's data may still be enlarged. A block with more data
-/// contains long runs of the same byte, and is left to the single decoder, which needs little memory.
+/// A full buffer for a block's data is enlarged unless it has more than this number of bytes. A block with more
+/// data contains long runs of the same byte, and is left to the single decoder, which needs little memory.
 const MAX_DATA: usize = 4 << 20;
-/// Number of bytes to search at a time.
+/// Number of stored bytes to read and search at a time.
 const PIECE: usize = if cfg!(test) { 100 } else { 1 << 20 };
 
-/// A stream whose blocks are decoded in parallel for as long as it is regular.
+/// A stream whose blocks are decoded in parallel for as long as the stream is regular.
 pub(super) struct BlockStream<'a> {
     /// The stored bytes from the beginning of the stream, for the single decoder.
     beginning: Input<'a>,
@@ -49,9 +49,9 @@ pub(super) struct BlockStream<'a> {
     offset: u64,
     /// The number of bytes of `stored` that have been searched.
     searched: usize,
-    /// The marks found so far: the current block, the blocks after it, and the end of the stream.
+    /// The marks found so far, starting with the mark of the current block.
     marks: VecDeque<Mark>,
-    /// The CRCs of the blocks so far, combined.
+    /// The combined CRC of the blocks decoded so far.
     combined: u32,
     /// Decoded data that has not been returned yet.
     decoded: VecDeque<Bytes>,
@@ -60,7 +60,7 @@ pub(super) struct BlockStream<'a> {
     state: State<'a>,
 }
 
-/// The beginning of a block, or the end of the stream.
+/// A magic number that marks the beginning of a block or the end of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
     /// Offset of the mark in [`BlockStream::stored`], in bits.
@@ -228,11 +228,11 @@ impl Stream for BlockStream<'_> {
 const HEADER_LEN: usize = 4;
 /// Length in bits of the mark that ends a stream, together with the combined CRC after it.
 const END_LEN: usize = 48 + 32;
-/// Maximum number of bytes that a 48-bit number spans. It can begin at any bit of the first byte.
+/// Maximum number of bytes that a mark spans: it has 48 bits, and can begin at any bit of the first byte.
 const WINDOW: usize = 7;
 
-/// A table for finding marks by their second byte. The entry for a byte is a set of bit positions: those
-/// at which a mark with this second byte may begin in its first byte. The low byte of an entry is for the
+/// A table for finding marks by the second byte that they span. The entry for a value of this byte is a set of
+/// bit positions: those in the byte before it at which a mark may begin. The low byte of an entry is for the
 /// start of a block, and the high byte is for the end of a stream.
 const SECOND_BYTES: [u16; 256] = {
     let mut table = [0; 256];
@@ -264,7 +264,7 @@ fn marks(stored: &[u8], from: usize) -> Vec<Mark> {
             }
         }
     }
-    // Sort the marks, because marks that begin in the same byte are found in order of their kind.
+    // Marks that begin in the same byte are found in order of their kind, so sort them by position.
     found.sort_unstable_by_key(|mark| mark.at);
     found
 }

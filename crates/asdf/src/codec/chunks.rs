@@ -1,5 +1,5 @@
 //! Decoding chunked data (`lz4\0` and `blsc`). Chunks are compressed independently, and each begins
-//! with its lengths. A single Blosc buffer is treated as a single chunk.
+//! with the lengths of its payload and its data. A single Blosc buffer is treated as a single chunk.
 //!
 //! The lengths are collected in a table. With this table, chunks can be decoded in parallel, and
 //! reading a range decodes only the chunks that overlap it.

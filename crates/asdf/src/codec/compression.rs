@@ -31,13 +31,13 @@ pub enum Compression {
     Lz4Frame,
     /// A Zstandard frame with a level from 1 to 22 (feature `zstd`).
     Zstd(u8),
-    /// A single Blosc buffer, which can hold less than 2 GiB of data. It is compressed by shuffled LZ4
-    /// with a level from 1 to 9 (feature `blsc`). This is the framing of `asdf-compression`, asdf-cxx
-    /// and `ASDF.jl`.
+    /// A single Blosc buffer, which can hold less than 2 GiB of data. The data is shuffled, and then
+    /// compressed with LZ4 at a level from 1 to 9 (feature `blsc`). This is the framing of
+    /// `asdf-compression`, asdf-cxx and `ASDF.jl`.
     Blosc(u8),
-    /// Like [`Blosc`](Self::Blosc), but with one buffer for every 4 MiB of data, preceded by its
-    /// length. This is the framing of the Abacus simulations and of `abacusutils`. Both framings
-    /// have the code `blsc`.
+    /// Like [`Blosc`](Self::Blosc), but with one buffer for every 4 MiB of data. Each buffer is
+    /// preceded by its length. This is the framing of the Abacus simulations and of `abacusutils`.
+    /// Both framings have the code `blsc`.
     BloscChunked(u8),
 }
 

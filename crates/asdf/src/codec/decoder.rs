@@ -1,8 +1,8 @@
 //! Decoding the data of a block in order, in pieces of any size.
 //!
-//! All data is decoded in this way: as a whole, up to the end of a range, or piece by piece for
-//! recompression. The framing determines how the next bytes are decoded: see `stream` for a single
-//! stream and `chunks` for chunked data.
+//! All data is decoded in this way, whether as a whole, up to the end of a range, or piece by piece
+//! for recompression. The framing determines how the next bytes are decoded: see `stream` for a
+//! single stream and `chunks` for chunked data.
 
 use binio::{Error, ErrorKind};
 
@@ -26,8 +26,8 @@ pub(super) trait FramedDecoder: Send {
     fn fill(&mut self, out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure>;
 
     /// Returns the number of bytes to request next, so that they can be decoded without copying
-    /// and, if possible, in parallel. `about` is only a hint: chunked data is requested in whole
-    /// chunks, or up to the end of a chunk.
+    /// and, if possible, in parallel. `about` is the preferred number, but only a hint: chunked data
+    /// is requested in whole chunks, or up to the end of a chunk.
     fn piece_len(&self, about: usize, progress: &Progress<'_>) -> usize;
 
     /// Skips to `position`, which must not be before the current position in the data.
@@ -81,7 +81,8 @@ impl<'a> Decoder<'a> {
         Ok(len)
     }
 
-    /// Returns the number of bytes to request next, so that decoding is fast. `about` is only a hint.
+    /// Returns the number of bytes to request next, so that decoding is fast. `about` is the preferred
+    /// number, but only a hint.
     pub(crate) fn piece_len(&self, about: usize) -> usize {
         self.at_most_left(self.stored.piece_len(about, &self.progress))
     }
@@ -103,7 +104,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Decodes the rest of the data into a buffer, which grows as data is decoded, so that a false `data_size`
-    /// does not use much memory.
+    /// does not cost much memory.
     ///
     /// The buffer initially has `plausible` bytes, or fewer if fewer remain to be decoded. A smaller buffer
     /// would soon have to grow, and moving the data to a larger buffer would lose its large pages. A page of

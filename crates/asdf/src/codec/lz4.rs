@@ -1,4 +1,4 @@
-//! `lz4\0`: chunks that consist of an LZ4 block preceded by two lengths.
+//! `lz4\0`: chunks, each of which consists of two lengths and an LZ4 block.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -79,7 +79,7 @@ impl Chunked for Lz4 {
     }
 }
 
-/// Number of data bytes in each chunk that is written.
+/// Number of data bytes per written chunk. The last chunk may have fewer.
 const CHUNK: usize = 4 << 20;
 
 pub(super) fn encode(source: &mut dyn Source, _: Parameters, sink: &mut Sink<'_>) -> Result<()> {

@@ -13,7 +13,7 @@
 //! `chunks` (the two framings), and `encode` (sources, threads).
 //!
 //! The same decoding rules apply to all formats. A new buffer for the data is at first no larger than what the
-//! stored bytes can plausibly fill, so that a false `data_size` does not use much memory. At the end, there must
+//! stored bytes can plausibly fill, so that a false `data_size` does not cost much memory. At the end, there must
 //! be exactly `data_size` bytes: neither fewer ([`CodecError::ShortStream`]) nor more
 //! ([`CodecError::LongStream`]). Bytes after the end of the stream are ignored, but reported. A second stream in
 //! the block is decoded only if it is needed to reach `data_size`; in that case, it is reported. Checksums inside
@@ -61,7 +61,8 @@ pub(crate) struct DecodeJob {
     pub(crate) code: [u8; 4],
     /// The size of the decoded data in bytes, according to the block header.
     pub(crate) data_size: u64,
-    /// Whether to return the data of a stream that is truncated after its data, usually inside its checksum.
+    /// Whether to return the data of a stream in which only bytes after the data are missing, usually those of
+    /// the checksum.
     pub(crate) salvage: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Decoding streams, by the rules that apply to all stream formats.
+//! Decoding streams by the rules that all stream formats share.
 
 use binio::ReadAt;
 use binio::diagnostic::count;
@@ -22,7 +22,7 @@ pub(super) trait Format: Sync {
     fn begins(&self, prefix: &[u8]) -> bool;
 
     /// Opens the stream at the beginning of `input`, whose first bytes are `prefix`. If the bytes
-    /// belong to another format, the error names that format if it is known.
+    /// belong to another known format, the error names that format.
     fn open<'a>(&self, prefix: &[u8], input: Input<'a>) -> Result<Box<dyn Stream + 'a>, Failure>;
 }
 
@@ -106,7 +106,8 @@ pub(super) enum StreamState {
 pub(super) struct Streams<'a> {
     format: &'static dyn Format,
     stored: &'a dyn ReadAt,
-    /// Whether to return the data of a stream that is truncated after its data, usually inside its checksum.
+    /// Whether to return the data of a stream in which only bytes after the data are missing, usually those of
+    /// the checksum.
     salvage: bool,
     /// The stream that is being decoded.
     stream: Box<dyn Stream + 'a>,
@@ -147,8 +148,8 @@ impl<'a> Streams<'a> {
         Ok(filled.len.min(out.len()))
     }
 
-    /// Opens the next stream. If there is none, fails with the error for stored bytes that end before
-    /// all data has been decoded.
+    /// Opens the next stream. Fails if there is none, because the stored bytes then end before all
+    /// data has been decoded.
     fn open_next(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure> {
         let at = self.end();
         let prefix = prefix(self.stored, at)?;

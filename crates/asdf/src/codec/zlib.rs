@@ -42,7 +42,8 @@ impl Format for Zlib {
 
     fn open<'a>(&self, prefix: &[u8], input: Input<'a>) -> Result<Box<dyn Stream + 'a>, Failure> {
         if prefix.len() >= 2 && !self.begins(prefix) {
-            let message = format!("{}, expected a zlib stream (RFC 1950)", what_it_is(prefix));
+            let message =
+                format!("expected a zlib stream (RFC 1950), found {}", what_it_is(prefix));
             return Err(CodecError::Corrupt { message, offset: 0 }.into());
         }
         Ok(Box::new(SliceStream::new(Decompress::new(true), input)))

@@ -47,7 +47,7 @@ binio::codes! {
         DocumentEndForm = "DocumentEndForm": Warning;
         /// The padding after the tree contains a block magic, but no plausible block begins there.
         FalseMagic = "FalseMagic": Note;
-        /// Bytes after the last block that belong neither to a block nor to the index.
+        /// Bytes after the last block that are neither a block nor the index.
         TrailingBytes = "TrailingBytes": Error;
         /// Block flags that this crate does not know.
         UnknownFlags = "UnknownFlags": Warning;
@@ -86,7 +86,8 @@ binio::codes! {
         /// A compressed stream that is truncated after its data, so its checksum cannot be verified. This is only
         /// reported when a file is salvaged; otherwise, the block cannot be decoded.
         StreamChecksumTruncated = "StreamChecksumTruncated": Error;
-        /// The checksum of a block is the digest of the decoded bytes, as some old writers computed it.
+        /// The checksum of a block is the digest of the decoded bytes instead of the stored bytes. Some old
+        /// writers computed it in this way.
         ChecksumOfDecodedBytes = "ChecksumOfDecodedBytes": Note;
         // Tree
         /// The tree cannot be parsed.

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_code_is_reported_once_per_position_in_file_order() {
+    fn each_code_is_reported_once_per_position_and_reports_are_sorted_by_position() {
         let reports = Reports::default();
         reports.report(Code::UnknownFlags, 9, "a");
         reports.report(Code::UnknownFlags, 9, "b");

@@ -75,9 +75,9 @@ impl BlockHeader {
     /// be extended to a larger alignment.
     pub const MAX_ALIGN: u64 = 1 << 15;
 
-    /// Returns the header of a block at `offset`, with the sizes of its data and the checksum set to 0. The
-    /// header is just long enough for the data to begin at a multiple of `align`, a power of two up
-    /// to [`Self::MAX_ALIGN`].
+    /// Returns the header of a block at `offset`. The fields `allocated_size`, `used_size`, `data_size` and
+    /// `checksum` are 0. The header is just long enough for the data to begin at a multiple of `align`, a power
+    /// of two up to [`Self::MAX_ALIGN`].
     ///
     /// ```
     /// use asdf::layout::BlockHeader;
@@ -133,7 +133,8 @@ impl BlockHeader {
         bytes
     }
 
-    /// Returns the bytes of all fields. They can replace the beginning of a header of the same length.
+    /// Returns the bytes of all fields. They can replace the first bytes of a stored header with the same
+    /// `header_size`.
     pub fn fields(&self) -> [u8; BLOCK_HEADER_LEN] {
         let fields: [&[u8]; 8] = [
             &BLOCK_MAGIC,
@@ -176,7 +177,7 @@ impl BlockHeader {
     /// # Errors
     ///
     /// Fails with [`BlockError::Magic`] if the bytes do not begin with the magic, with
-    /// [`BlockError::HeaderTruncated`] if there are fewer than [`BLOCK_HEADER_LEN`], and with
+    /// [`BlockError::HeaderTruncated`] if there are fewer than [`BLOCK_HEADER_LEN`] bytes, and with
     /// [`BlockError::HeaderSize`] if the field `header_size` is below 48.
     pub fn parse(bytes: &[u8], offset: u64, file_len: u64) -> Result<Self, BlockError> {
         let mut reader = ByteReader::at(bytes, offset);

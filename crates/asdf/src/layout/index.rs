@@ -58,7 +58,7 @@ pub(crate) fn parse(text: &[u8], max_entries: u64) -> Result<Vec<u64>, IndexErro
 
 /// Returns `true` if `text`, the end of a file, could be the end of an index that begins before it.
 ///
-/// The first line of `text` may be the end of a comment or directive. All other lines must be comments,
+/// The first line of `text` may be the rest of a comment or directive. All other lines must be comments,
 /// directives, or numbers with the characters that writers put around them.
 pub(crate) fn could_end_index(text: &[u8]) -> bool {
     let mut lines = text.split(|&byte| byte == b'\n');
@@ -111,7 +111,7 @@ fn comment_or_nothing(text: &[u8]) -> IResult<&[u8], ()> {
 
 /// Skips white space, line endings and comments.
 fn gap(text: &[u8]) -> IResult<&[u8], ()> {
-    // Most entries are followed by nothing but a line feed.
+    // Check the usual case first: only a line feed between two entries.
     if let [b'\n', b'-', ..] = text {
         return Ok((&text[1..], ()));
     }

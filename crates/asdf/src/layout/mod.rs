@@ -41,7 +41,7 @@ pub struct Comment {
 pub struct IndexText {
     /// Offset of `#ASDF BLOCK INDEX` in the file, in bytes.
     pub offset: u64,
-    /// The number of offsets in the index, or `None` if the index is not a list of offsets or has more than
+    /// The number of offsets in the index. `None` if the index is not a list of offsets, or if it has more than
     /// [`Limits::max_items`](crate::Limits::max_items) offsets.
     pub entries: Option<usize>,
     /// Whether the index agreed with the first and the last block when the file was opened. Otherwise, blocks

@@ -1,8 +1,8 @@
 //! Finding the end of the tree.
 //!
-//! The size of the tree is not stored, so its end must be found by searching for a line that begins
-//! with `...` in column 0, followed by the end of the file, a line ending, or white space and an
-//! optional comment up to the end of the line.
+//! The size of the tree is not stored, so its end must be found by searching for a line with `...`
+//! in column 0. The rest of the line must be empty, or consist of white space and an optional
+//! comment. The line may end at the end of the file.
 //!
 //! ```text
 //! ...\n        ...\r\n        ...  \n        ... # end\n        ...<end of file>
@@ -11,8 +11,9 @@
 //! A `...` in column 0 ends the document even inside a block scalar; an indented `...` is content,
 //! and so are `....` and `foo...bar`. In some files, `...` is followed directly by the block magic
 //! or a lone carriage return; this also ends the tree, but is reported. If a plausible block comes
-//! before any `...` line, the tree ends at that block. If there is neither, the tree ends at the
-//! first block magic or, without a magic, at the end of the file.
+//! before any `...` line, the tree ends at that block. If there is neither a `...` line nor a
+//! plausible block, the tree ends at the first block magic or, without a magic, at the end of the
+//! file.
 //!
 //! The regular expression in the standard, `\r?\n...\r?\n`, is not used, because its dots match any three
 //! characters.
@@ -47,10 +48,10 @@ pub(crate) enum TreeEnd {
     },
 }
 
-/// Searches for the end of the tree with which `text` begins. The search starts at byte `from`.
-/// `complete` means that the file ends where `text` ends. Otherwise, the end of the text does not
-/// count as the end of a line, so that a search in several steps has the same result as a search of
-/// the whole text.
+/// Searches for the end of a tree in `text`, which begins with this tree. The search starts at byte
+/// `from`. `complete` means that the file ends where `text` ends. Otherwise, the end of the text does
+/// not count as the end of a line, so that a search in several steps has the same result as a search
+/// of the whole text.
 pub(crate) fn search(text: &[u8], from: usize, complete: bool) -> TreeEnd {
     let from = from.min(text.len());
     let magic = memmem::find(&text[from..], &BLOCK_MAGIC).map(|at| from + at);

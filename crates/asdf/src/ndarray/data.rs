@@ -192,7 +192,7 @@ impl Data for VerifiedData<'_> {
                     Access::Whole
                 }
             }
-            // The first read includes the entire block, in order to verify the checksum.
+            // To verify the checksum, the first read includes the entire block.
             ArrayData::Block { block, .. } if block.is_unverified() => Access::Whole,
             ArrayData::Block { block, .. } => Access::of(block.source()),
         }

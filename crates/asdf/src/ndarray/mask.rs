@@ -7,10 +7,10 @@
 //! | an array | elements for which this array, after broadcasting, is nonzero |
 //! | none, but inline data with `null` | the elements that are `null`, and the records that contain `null` |
 //!
-//! If inline data contains `null` and there is also a `mask`, an element is masked if it is selected
-//! by at least one of them, as in numpy. Python writes masked arrays in this form.
+//! If inline data contains `null` and there is also a `mask`, an element is masked if at least one of
+//! the two selects it, as in numpy. Python writes masked arrays in this form.
 //!
-//! The mask of a mask is ignored, so an array may be its own mask.
+//! If a mask array has a mask itself, that mask is ignored, so an array may be its own mask.
 
 use binio::array::{ByteOrder, Order, ScalarKind, ScalarType, Slice};
 use half::f16;
@@ -176,6 +176,6 @@ fn nearest(value: Complex<f64>, width: usize) -> Complex<f64> {
 
 fn no_numbers(array: &NdArray<'_>) -> Error {
     let dtype = datatype_name(array.datatype());
-    let message = format!("a number cannot mask elements of {dtype}");
+    let message = format!("a number cannot mask elements of type {dtype}");
     array.error(ArrayError::Mask(message))
 }

@@ -8,8 +8,8 @@
 //!              -> NdArray        the positions and the block: slices, fields, reads
 //! ```
 //!
-//! An [`NdArray`] is a view: creating it, slicing it or accessing a field reads no elements in
-//! blocks. Everything that is not specific to ASDF is in [`binio::array`]: datatypes, strides,
+//! An [`NdArray`] is a view: creating it, slicing it or accessing a field does not read elements
+//! from blocks. Everything that is not specific to ASDF is in [`binio::array`]: datatypes, strides,
 //! slices and reading elements.
 
 pub(crate) mod data;

@@ -31,8 +31,8 @@ const MAX_FIELDS: usize = 65_536;
 /// The declared shape of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// Whether the first dimension is open (`'*'`), in which case its length depends on the size of
-    /// the block.
+    /// Whether the first dimension is open (`'*'`), in which case its length depends on the amount of
+    /// data.
     pub(crate) streamed: bool,
     /// The lengths of all dimensions that are not open, outermost first.
     pub(crate) dimensions: Vec<u64>,
@@ -191,7 +191,10 @@ fn parse_byteorder(node: YamlNode<'_>) -> Result<Endian> {
 
 fn parse_offset(node: YamlNode<'_>) -> Result<u64> {
     node.as_u64().ok_or_else(|| {
-        node.invalid("offset", "expected the number of bytes, an integer of at least 0")
+        node.invalid(
+            "offset",
+            "expected a non-negative integer: the number of bytes before the first element",
+        )
     })
 }
 
@@ -364,7 +367,7 @@ fn parse_string_type(node: YamlNode<'_>, endian: Endian) -> Result<Option<Scalar
     let scalar = length.as_u64().and_then(|length| datatype::text(kind, length, endian));
     scalar
         .map(Some)
-        .ok_or_else(|| node.invalid("datatype", "expected a length of fewer than 2^63 bytes"))
+        .ok_or_else(|| node.invalid("datatype", "expected a length from 0 to 2^63-1 bytes"))
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use crate::yaml::YamlNode;
 pub(crate) enum Source<'a> {
     /// In a block of this file.
     Block(BlockRef),
-    /// In the first block of the file with this URI, which has no fragment. An empty URI means this
-    /// file.
+    /// In the first block of the file with this URI. The URI is stored without its fragment. An empty
+    /// URI means this file.
     File(&'a str),
     /// In the tree, as the value of `data` or as a plain sequence.
     Inline(YamlNode<'a>),

@@ -1,4 +1,4 @@
-//! Arrays in a file: their types and shapes, views of parts of them, and reading their elements.
+//! Arrays in a file: their types and shapes, slices and fields, and reading their elements.
 
 use std::io::Write;
 use std::ops::Range;
@@ -19,8 +19,8 @@ use crate::yaml::YamlNode;
 /// An array in a file: its type, its shape, and the location of its elements.
 ///
 /// An `NdArray` is a view: creating it, [slicing](Self::slice) it or accessing a
-/// [field](Self::field) reads no elements in blocks. The result of slicing can be sliced again. The
-/// mask is preserved.
+/// [field](Self::field) does not read elements from blocks. The result of slicing can be sliced
+/// again. The mask is preserved.
 ///
 /// See the schema `core/ndarray` of the ASDF standard.
 ///
@@ -345,9 +345,10 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`write_elements`](Self::write_elements). For more than 1,000 elements, however, overlapping
-    /// elements are not limited, and neither is the total number of elements of size 0. If the array has no
-    /// mask, only the elements in the summary are read.
+    /// Same as [`write_elements`](Self::write_elements). However, if the array has more than 1,000 elements, the
+    /// output is abbreviated, so the limits on overlapping elements and the limit of 2^24 empty lists or elements
+    /// of size 0 do not apply. In that case, only the elements in the summary are read, unless the array has a
+    /// mask.
     pub fn write_summary(&self, mut out: impl Write) -> Result<()> {
         let mask = self.mask()?;
         self.read_by(|array| array.write_summary(&mut out, mask.as_deref()))
@@ -416,10 +417,10 @@ impl<'a> NdArray<'a> {
     /// Same as [`mask`](Self::mask) and [`read_bytes`](Self::read_bytes). If the array has no mask,
     /// however, [`Limits::max_alloc`](crate::Limits::max_alloc) only applies if elements overlap.
     /// Also fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be written, and with
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more than 2^24 overlapping elements. Fails
-    /// with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Invalid`](ArrayError::Invalid)
-    /// for more than 2^24 empty lists or elements of size 0 in total, and for more than 2^16 of
-    /// either in a single field of a record.
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are more than 2^24 elements that
+    /// overlap. Fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind
+    /// [`Invalid`](ArrayError::Invalid) if the output would contain more than 2^24 empty lists or
+    /// elements of size 0, or if a single field of a record would contain more than 2^16 of them.
     pub fn write_elements(&self, mut out: impl Write, style: PrintStyle) -> Result<()> {
         let mask = self.mask()?;
         self.read_by(|array| array.write_elements(&mut out, style, mask.as_deref()))

@@ -7,8 +7,9 @@
 //! ```
 //!
 //! A version of the standard determines which tags a file may use. Readers accept any known tag,
-//! whatever version the file declares, and treat a known name with an unknown version as plain
-//! content, because its meaning in that version is unknown.
+//! whatever version of the standard the file declares. If a tag has a known name but an unknown
+//! version, its node is treated as plain content, because the meaning of the tag in that version is
+//! unknown.
 
 mod version;
 
@@ -34,8 +35,8 @@ pub const KNOWN_STANDARDS: [Version; 8] = [
     Version::new(1, 7, 0),
 ];
 
-/// Tags of the core schemas: the name, the version, and the minor version (1.x.0) of the standard
-/// that introduced it.
+/// Tags of the core schemas. The members of a tuple are the name of the tag, its version, and the
+/// minor version (1.x.0) of the standard that introduced the tag.
 const CORE: [(&str, Version, u32); 18] = [
     ("asdf", Version::new(1, 0, 0), 0),
     ("asdf", Version::new(1, 1, 0), 2),
@@ -123,7 +124,8 @@ pub fn core_name(tag: &str) -> Option<&str> {
     CORE.iter().any(|&(known, of, _)| of == version && known == name).then_some(name)
 }
 
-/// Reports the irregularities of a tree's root and tags. Each tag is reported once, at its first occurrence.
+/// Reports the irregularities of a tree's root and tags. Each irregular tag is reported once, at its
+/// first occurrence.
 ///
 /// `declared` is the version of the standard that the file declares. If it is `None`, all known
 /// tags are accepted.
@@ -145,10 +147,9 @@ pub fn check(document: &Document, declared: Option<Version>, diagnostics: &mut V
         let uri = TagUri::new(tag);
         let is_known_name = uri.known_versions().next().is_some();
         let (code, message) = match (uri.since(), declared) {
-            (None, _) if is_known_name => (
-                Code::UnknownTagVersion,
-                format!("`{tag}` is an unknown version of `{}`", uri.name),
-            ),
+            (None, _) if is_known_name => {
+                (Code::UnknownTagVersion, format!("the tag `{tag}` does not have a known version"))
+            }
             (Some(since), Some(declared)) if since > declared => (
                 Code::NewerTag,
                 format!(

@@ -106,7 +106,7 @@ pub(super) fn infer_datatype(
     match (widest, longest) {
         (Some(_), Some(_)) => Err(error(
             data,
-            "the array contains both strings and numbers, expected either strings or numbers",
+            "the array contains both strings and numbers, expected only strings or only numbers",
         )),
         (None, Some(longest)) => {
             let length = longest.try_into().unwrap_or(u64::MAX);
