@@ -73,6 +73,9 @@ impl Format for File {
     }
 
     fn write_text(&self, pointer: &str, out: &mut dyn Write) -> Result<()> {
+        if pointer == ARRAY {
+            return self.array(pointer)?.write_summary(out);
+        }
         let inside = pointer.strip_prefix("/metadata").unwrap_or_default();
         match self.metadata.pointer(inside) {
             Some(Value::String(text)) => out.write_all(text.as_bytes())?,
