@@ -1,6 +1,6 @@
 // Calling the worker, and replacing it with a new one.
 
-/** The error of a call that was cancelled by the user, or because another file was opened or the worker stopped. */
+/** The error of a call that failed because the user cancelled it, another file was opened, or the worker stopped. */
 export class Cancelled extends Error {}
 
 /** The worker, and the calls that it has not answered yet. */

@@ -115,7 +115,7 @@ export class DataPanel {
     view.replaceChildren(element("pre", { tabIndex: 0 }, text));
   }
 
-  /** Returns a section with the first and last values, which are read when the section is opened. */
+  /** Returns a section with the values, abbreviated if there are many. They are read when the section is opened. */
   #values(selection) {
     const box = element("div", {});
     const section = element("details", {}, element("summary", {}, "Values"), box);

@@ -1,6 +1,6 @@
 // Creating elements. Text from files is always inserted as text, never as HTML.
 
-/** Returns the element of the page with an id. */
+/** Returns the element of the page that has this id. */
 export const byId = (id) => document.getElementById(id);
 
 /** Creates an element with properties, such as `{className: "quiet", onclick: f}`, and children. */

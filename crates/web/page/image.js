@@ -139,7 +139,7 @@ export class ImageView {
     await this.#render();
   }
 
-  /** Renders the picture with the current settings. If called several times, renders only once. */
+  /** Renders the picture with the current settings. Several calls before the next frame render it only once. */
   async #render() {
     this.#tile = null;
     const number = ++this.#pending;

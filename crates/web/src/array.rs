@@ -82,7 +82,8 @@ impl Array<'_> {
         Ok(())
     }
 
-    /// Writes the first and last elements as text, as numpy prints an array.
+    /// Writes the elements as text. If there are more than 1,000 of them, writes only the first and last three along
+    /// each axis.
     pub(crate) fn write_summary(&self, mut out: &mut dyn Write) -> Result<()> {
         match self {
             Self::Asdf(array) => array.write_summary(&mut out)?,

@@ -32,7 +32,8 @@ pub(crate) trait Format {
     fn search(&self, is_wanted: &dyn Fn(&str) -> bool, max: usize) -> Result<Vec<Value>>;
 
     /// Writes the text of the node at a pointer. Folders of an archive and containers of a Dudley file have no text.
-    /// The text of any other container, and of an item in a Dudley file, is JSON.
+    /// The text of any other container, and of an item in a Dudley file, is JSON. The text of the array in a Bloscpack
+    /// file is the same as that of [`Array::write_summary`].
     fn write_text(&self, pointer: &str, out: &mut dyn Write) -> Result<()>;
 
     /// Writes the tree of an ASDF file as JSON. In any other format, writes the metadata, the layout or the list of
@@ -137,7 +138,7 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// Shortens text so that it fits on one line of the tree.
+/// Shortens text, and replaces control characters with spaces, so that it fits on one line of the tree.
 pub(crate) fn line(text: &str) -> String {
     const MAX: usize = 120;
     let mut characters = text.chars().map(|c| if c.is_control() { ' ' } else { c });

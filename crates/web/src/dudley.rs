@@ -44,7 +44,7 @@ impl File {
     }
 }
 
-/// Adds a node for a row, and nodes for the dicts and lists that contain it.
+/// Adds a node for a row of the address table, and nodes for the dicts and lists that contain the item.
 fn add(outline: &mut Outline, file: &dudley::File, row: Row) {
     let path = file.table().entry(row).path();
     let (mut parent, mut start, mut is_quoted) = (0, 1, false);

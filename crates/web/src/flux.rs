@@ -36,7 +36,7 @@ impl File {
     }
 }
 
-/// Returns the folders and files of an archive as a tree.
+/// Returns the entries of an archive as a tree.
 fn outline(archive: &Archive<'_>) -> Outline {
     let mut outline = Outline::new();
     for entry in archive.entries() {

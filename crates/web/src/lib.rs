@@ -150,7 +150,7 @@ impl Document {
         Picture::new(&array, max_side, self.is_remote)
     }
 
-    /// Returns the curve of a selected part of an array as JSON.
+    /// Returns, as JSON, the curve of a selected part of an array, with at most `max_columns` columns.
     pub fn curve(
         &self,
         pointer: &str,
@@ -161,7 +161,8 @@ impl Document {
         Ok(view::curve(&self.array(pointer, field.as_deref(), slice)?, max_columns)?.to_string())
     }
 
-    /// Returns the first and last elements of a selected part of an array as text.
+    /// Returns the elements of a selected part of an array as text. If there are more than 1,000 of them, returns only
+    /// the first and last three along each axis.
     pub fn summary(&self, pointer: &str, field: Option<String>, slice: &str) -> Result<String> {
         let mut out = Vec::new();
         self.array(pointer, field.as_deref(), slice)?.write_summary(&mut out)?;

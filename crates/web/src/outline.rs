@@ -24,7 +24,7 @@ pub(crate) struct Node {
     /// `number`.
     pub(crate) kind: &'static str,
     pub(crate) text: String,
-    /// The description of an array as JSON, or `None` for any other node.
+    /// The description of an array as JSON. `None` for any other node, and for an array that cannot be opened.
     pub(crate) array: Option<Value>,
     pub(crate) children: Vec<usize>,
 }
@@ -49,8 +49,8 @@ impl Outline {
         number
     }
 
-    /// Adds a JSON value and everything in it below a node. Recursion is safe, because the parser
-    /// limits the nesting.
+    /// Adds a JSON value, and everything in it, as a child of the node with the index `parent`. Recursion is safe,
+    /// because the parser limits the nesting.
     pub(crate) fn add_json(&mut self, parent: usize, key: &str, value: &Value) {
         let mut path = self.nodes[parent].pointer.clone();
         pointer::push(&mut path, key);

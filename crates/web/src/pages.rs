@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_of_several_pages_fetches_all_missing_pages_at_once() {
+    fn a_read_of_several_pages_fetches_all_missing_pages_with_one_call() {
         let mut pages = Pages::new(8, 4, 100);
         read(&mut pages, 16..17);
         assert_eq!(read(&mut pages, 10..30), Some(8..32));

@@ -19,7 +19,7 @@ pub(crate) fn listen(listener: Function) {
     LISTENER.set(Some(listener));
 }
 
-/// Counts the bytes that are read from an array, and reports them.
+/// A counter that reports how many bytes of an array have been read.
 pub(crate) struct Reporting {
     done: u64,
     total: u64,

@@ -46,7 +46,7 @@ pub(crate) struct Source {
     is_remote: bool,
 }
 
-/// Adds a file on the user's computer.
+/// Adds a file on the user's computer, or a file that was downloaded as a whole.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes are integers")]
 pub(crate) fn add_blob(name: String, blob: Blob) -> Source {
     let len = blob.size() as u64;
@@ -103,7 +103,7 @@ impl Source {
         FILES.with_borrow(|files| files[self.number].name.clone())
     }
 
-    /// Returns `true` if the file is on a server.
+    /// Returns `true` if the file is on a server, and is requested in parts.
     pub(crate) fn is_remote(&self) -> bool {
         self.is_remote
     }
@@ -197,8 +197,8 @@ fn body(request: &XmlHttpRequest) -> Result<Uint8Array> {
     Ok(Uint8Array::new(&buffer))
 }
 
-/// Returns the length of the whole file in bytes from the header `Content-Range` of a response. Returns `None` if
-/// this header cannot be read, for example because a server on another origin does not expose it.
+/// Returns the length of the whole file in bytes, as stated in the `Content-Range` header of a response. Returns `None`
+/// if this header cannot be read, for example because a server on another origin does not expose it.
 fn total_of(request: &XmlHttpRequest) -> Option<u64> {
     let range = request.get_response_header("Content-Range").ok()??;
     range.rsplit_once('/')?.1.parse().ok()

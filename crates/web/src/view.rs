@@ -12,11 +12,11 @@ use crate::array::{Array, check_not_empty};
 use crate::document::{Result, failure};
 use crate::progress::Reporting;
 
-/// The maximum size in bytes of an uncompressed array that is read completely to draw an image. If the array is larger,
-/// only every k-th row and column is read.
+/// The maximum size in bytes of an uncompressed array of which all elements are used to draw an image. If the array is
+/// larger, only every k-th row and column is used.
 const MAX_READ: u64 = 1 << 30;
 
-/// Like [`MAX_READ`], for a file on a server.
+/// Like [`MAX_READ`], if a file is on a server.
 const MAX_READ_REMOTE: u64 = 32 << 20;
 
 /// The maximum number of elements that a curve represents. In a longer array, only every k-th element is used.
@@ -29,7 +29,7 @@ const BARS: usize = 128;
 #[wasm_bindgen]
 pub struct Picture {
     plane: Plane,
-    /// The step between the rows or columns that were read, or 1 if all of them were read.
+    /// The step between the rows or columns that were used, or 1 if all of them were used.
     sampled: u64,
 }
 
@@ -37,7 +37,7 @@ impl Picture {
     pub(crate) fn new(array: &Array<'_>, max_side: usize, is_remote: bool) -> Result<Self> {
         check_not_empty(array)?;
         let &[rows, columns] = array.shape() else {
-            return Err(failure("Only an array with two dimensions can be shown as an image."));
+            return Err(failure("Only a two-dimensional array can be shown as an image."));
         };
         let max_read = if is_remote { MAX_READ_REMOTE } else { MAX_READ };
         let is_sampled = array.byte_size() > max_read && !array.is_compressed();
@@ -85,7 +85,7 @@ impl Picture {
         (self.plane.step() * self.sampled) as f64
     }
 
-    /// Returns `true` if only every k-th row and column was read, so that pixels are not the means
+    /// Returns `true` if only every k-th row and column was used, so that pixels are not the means
     /// of all their elements.
     #[wasm_bindgen(getter)]
     pub fn is_sampled(&self) -> bool {
@@ -176,7 +176,7 @@ fn histogram(values: &[f64]) -> Value {
 pub(crate) fn curve(array: &Array<'_>, max_columns: usize) -> Result<Value> {
     check_not_empty(array)?;
     let &[len] = array.shape() else {
-        return Err(failure("Only an array with one dimension can be shown as a curve."));
+        return Err(failure("Only a one-dimensional array can be shown as a curve."));
     };
     let step = len.div_ceil(MAX_CURVE);
     let part = array.slice(&[every(step)])?;
