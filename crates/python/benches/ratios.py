@@ -3,9 +3,9 @@
     python benches/ratios.py [--rounds N]
 
 A ratio is the median time of the other package divided by ours, so above 1 we are faster. Neither
-side verifies the checksums of ASDF blocks. This needs the packages asdf, asdf-compression (for lz4)
-and bloscpack. The row for bloscpack is left out if that package is missing. The last row runs on
-two Dask processes.
+side verifies the checksums of ASDF blocks. This needs the packages asdf, asdf-compression (for
+lz4), dask and distributed. The row for bloscpack is left out if that package is missing. The last
+row runs on two Dask processes.
 """
 
 from __future__ import annotations

@@ -220,8 +220,8 @@ fn slice(item: &Bound<'_, PyAny>) -> PyResult<Slice> {
         .map_err(|_| PyIndexError::new_err(format!("index {index} is out of range")))
 }
 
-/// Converts a bound or the step of a slice, or returns `None` if it is absent. A number that does not fit into 64 bits
-/// is clamped, which selects the same elements, because every axis is shorter.
+/// Converts a bound or the step of a slice, or returns `None` if it is absent. Numbers that do not fit into 64 bits are
+/// clamped. This does not change the selection, because no axis is that long.
 fn bound(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     if value.is_none() {
         return Ok(None);

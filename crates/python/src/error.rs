@@ -6,6 +6,7 @@
 //! | a block or chunk does not match its checksum | `scibin.ChecksumMismatch` |
 //! | a limit was exceeded | `scibin.LimitError` |
 //! | the operating system failed | the subclass of `OSError` for the error number |
+//! | the file is already being changed | `BlockingIOError` |
 //! | a source written in Python failed | the exception that it raised |
 //! | memory could not be allocated | `MemoryError` |
 //! | a pointer or key does not exist | `KeyError` |
@@ -121,7 +122,7 @@ impl Failure {
         Self::new(Kind::Value, message)
     }
 
-    /// Creates the `ValueError` for a file that was closed.
+    /// Creates the `ValueError` for a closed file.
     pub(crate) fn closed() -> Self {
         Self::value("file is closed")
     }

@@ -117,7 +117,7 @@ impl PythonSource {
         })
     }
 
-    /// Fills `out` with the bytes at `offset` by calling the method `read_at` of the object.
+    /// Fills `out` with the bytes at `offset` by calling the `read_at` method of the object.
     fn request(&self, out: &mut [u8], offset: u64) -> binio::Result<()> {
         let read = Python::attach(|py| {
             let data = self.object.bind(py).call_method1("read_at", (offset, out.len()))?;

@@ -1,4 +1,4 @@
-"""Call every function of the interface of Bloscpack, and print the results.
+"""Call every function of the Bloscpack interface, and print the results.
 
     bloscpack_script.py PACKAGE
 
@@ -26,7 +26,7 @@ warnings.simplefilter("ignore")
 
 
 def attempt(function, *args, **kwargs):
-    """Print those base classes of an exception that exist outside our package."""
+    """Print the result of a call or, if it fails, the original name of the exception."""
     try:
         print(repr(function(*args, **kwargs)))
     except Exception as error:

@@ -151,7 +151,7 @@ def test_an_empty_list_and_a_missing_array_are_errors() -> None:
 @pytest.mark.parametrize(
     ("compression", "tiles"), [(None, [16, 16, 16, 2]), ("lz4", None), ("zlib", [50])]
 )
-def test_tiles_consist_of_the_rows_that_are_decoded_together(
+def test_tiles_do_not_divide_rows_that_are_decoded_together(
     compression: str | None, tiles: list[int] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = np.arange(50 * 65536, dtype="float64").reshape(50, 65536)

@@ -1,4 +1,4 @@
-"""Tests that arrays in the golden files and the corpus equal those that the package asdf reads."""
+"""Tests that arrays in the golden files and the corpus equal those that the asdf package reads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ THEIRS_DIFFERS = {
     "056_header_trailing_space.asdf": "asdf converts no tags after such a header line",
     "inline_null.asdf": "asdf reads a masked element of an inline array as None",
 }
-"""The files in which the package asdf reads an array differently, with the reasons."""
+"""The files in which the asdf package reads an array differently, with the reasons."""
 
 
 def files() -> list[Path]:

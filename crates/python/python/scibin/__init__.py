@@ -6,7 +6,7 @@
 `scibin.dudley`           reading binary data described by a Dudley layout
 `scibin.flux_archive`     file archives of Flux in JSON (RFC 37)
 `scibin.dask`             arrays in one or many files as Dask arrays
-`scibin.xarray`           the engine ``scibin`` for xarray
+`scibin.xarray`           the ``scibin`` engine for xarray
 `scibin.sources`          files in object stores and other remote file systems
 ========================  ==================================================================
 

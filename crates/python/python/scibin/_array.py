@@ -128,8 +128,8 @@ class NDArray:
     def chunks(self) -> tuple[int, ...]:
         """The shape of the smallest group of rows that can be read on its own.
 
-        This is one row of raw data, or the rows in a chunk of compressed data. If single rows or
-        chunks cannot be read, as in data compressed as a single stream, this is the whole array.
+        This is one row of raw data, or the rows in a chunk of compressed data. If individual rows
+        or chunks cannot be read, as in data compressed as a single stream, this is the whole array.
         May read the lengths of all chunks.
         """
         if not self._shape:

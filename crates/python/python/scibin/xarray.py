@@ -32,7 +32,7 @@ _MAGIC = b"#ASDF"
 
 
 class ScibinBackend(BackendEntrypoint):
-    """The engine ``scibin``, which opens ASDF files."""
+    """The ``scibin`` engine, which opens ASDF files."""
 
     description = "Open ASDF files (.asdf) lazily with scibin"
     open_dataset_parameters = ("filename_or_obj", "drop_variables", "group", "dims")

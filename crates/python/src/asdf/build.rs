@@ -144,9 +144,9 @@ struct Found<'py> {
     /// Maps the address of each object, except scalars, to the number of its occurrences.
     counts: HashMap<usize, usize>,
     arrays: Vec<Bound<'py, PyAny>>,
-    /// Maps the address of each node object from another file to the plain object that replaces it.
+    /// Maps the address of each node object whose blocks are not copied to the plain object that replaces it.
     read: HashMap<usize, Bound<'py, PyAny>>,
-    /// All objects found. They are kept alive, so that no other object can have the same address.
+    /// The objects in `counts`. They are kept alive, so that no other object can have the same address.
     alive: Vec<Bound<'py, PyAny>>,
     /// The file from which blocks are copied.
     origin: Option<Arc<OpenFile>>,

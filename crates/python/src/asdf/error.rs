@@ -1,4 +1,4 @@
-//! Converting the errors of the crate `asdf`.
+//! Converting the errors of the `asdf` crate.
 
 use asdf::block::BlockError;
 use asdf::ndarray::ArrayError;
@@ -13,8 +13,8 @@ impl From<Error> for Failure {
     }
 }
 
-/// Converts an error that occurred while following a pointer given by the caller. If there is no
-/// value at the pointer, the result is a `KeyError`.
+/// Converts an error that occurred while following a pointer given by the caller. If the pointer is
+/// malformed, or there is no value at it, the result is a `KeyError`.
 pub(super) fn of_pointer(error: Error) -> Failure {
     match error.kind() {
         ErrorKind::Reference { .. } => Failure::key(error.to_string()),

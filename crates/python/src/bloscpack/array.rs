@@ -87,8 +87,8 @@ impl LazyArray for FileArray {
     fn unit(&self) -> Result<Unit, Failure> {
         let reader = self.file.get()?;
         let size = reader.chunks().iter().map(|chunk| u64::from(chunk.nbytes)).max();
-        // In Fortran order, every chunk contains elements of many rows, so single rows cannot be
-        // read without decoding the whole array.
+        // In Fortran order, every chunk contains elements of many rows, so individual rows cannot
+        // be read without decoding the whole array.
         let is_row_major = reader.array()?.order() == Order::C || self.shape.len() < 2;
         Ok(match size.filter(|_| is_row_major && self.parts.is_empty()) {
             Some(size) => Unit::Chunk(size),

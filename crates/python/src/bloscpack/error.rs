@@ -1,4 +1,4 @@
-//! Converting the errors of the crate `bloscpack`.
+//! Converting the errors of the `bloscpack` crate.
 //!
 //! A `FormatError` has a code. For some codes, such as `space`, `scibin.bloscpack.exceptions`
 //! replaces the error with the corresponding exception of the original program.

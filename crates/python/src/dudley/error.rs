@@ -1,4 +1,4 @@
-//! Converting the errors of the crate `dudley`.
+//! Converting the errors of the `dudley` crate.
 
 use binio::array::ElementsError;
 use dudley::{Error, ErrorKind};

@@ -1,4 +1,4 @@
-//! Converting the errors of the crate `flux_archive`.
+//! Converting the errors of the `flux_archive` crate.
 
 use binio::FormatErrorKind;
 use flux_archive::store::StoreError;

@@ -59,7 +59,7 @@ class Editor:
 
     @property
     def report(self) -> EditReport | None:
-        """The result of :meth:`commit`, which the ``with`` block calls at its end, or ``None``."""
+        """The result of :meth:`commit`, or ``None`` if it has not been called yet."""
         return self._report
 
     @property

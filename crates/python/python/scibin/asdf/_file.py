@@ -351,8 +351,8 @@ def open(
         the missing part kills the process.
     verify
         Whether to verify the checksum of each block before its data is first used. By default,
-        only blocks that are decoded completely are verified. ``False`` verifies none, as `asdf`
-        does by default; this is the fastest way to read lz4.
+        only compressed blocks that are decoded completely are verified. ``False`` verifies none, as
+        `asdf` does by default; this is the fastest way to read lz4.
     strict
         Whether to reject a file with an irregular layout, instead of reporting the irregularities
         as diagnostics.
@@ -360,7 +360,7 @@ def open(
         The limits for the file, by name: ``"allocation"`` is the size of an array or any other
         buffer in bytes (default 4 GiB); ``"decoded"`` is the size of a decoded block in bytes (no
         limit); ``"depth"`` is the nesting depth of the tree (1,000); ``"items"`` is the number of
-        nodes (50 million).
+        nodes, and also of blocks (50 million).
 
     Raises
     ------

@@ -116,14 +116,14 @@ class Node:
     def to_object(self) -> Any:
         """Convert the node into an object of another package, such as a WCS.
 
-        The package ``asdf`` and its installed extensions convert only this node and everything
+        The ``asdf`` package and its installed extensions convert only this node and everything
         below it. They may run code that depends on the file, so use this only for files that you
         trust.
 
         Raises
         ------
         ImportError
-            If the package ``asdf`` is not installed.
+            If the ``asdf`` package is not installed.
         """
         from ._objects import to_object
 

@@ -1,4 +1,4 @@
-"""Converting objects of other packages, using the package ``asdf`` and its extensions.
+"""Converting objects of other packages, using the ``asdf`` package and its extensions.
 
 To convert a node, the node and its blocks are written to an ASDF file in memory, which ``asdf``
 reads. To convert an object, ``asdf`` writes the object to a file in memory, which is then read.

@@ -25,14 +25,14 @@ class Tagged:
 
     @classmethod
     def from_object(cls, value: object) -> Tagged:
-        """Convert an object of another package, such as a WCS, using the package ``asdf``.
+        """Convert an object of another package, such as a WCS, using the ``asdf`` package.
 
         The result can be part of a tree that is written. Its arrays are numpy arrays.
 
         Raises
         ------
         ImportError
-            If the package ``asdf`` is not installed.
+            If the ``asdf`` package is not installed.
         TypeError
             If ``asdf`` writes the object without a tag. If ``asdf`` cannot write the object at all,
             its own exception is raised instead.

@@ -28,8 +28,8 @@ def write(
     The file appears at `path` only when it is complete and has been written to disk. If writing
     fails, an existing file is unchanged.
 
-    Arrays are not copied in advance. If another thread modifies an array while it is being written,
-    the file contains some old and some new elements.
+    Most arrays are not copied in advance. If another thread modifies an array while it is being
+    written, the file may contain both old and new elements.
 
     Parameters
     ----------

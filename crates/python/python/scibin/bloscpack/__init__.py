@@ -1,6 +1,6 @@
 """Reading and writing Bloscpack files.
 
-This module has the same names as the package `bloscpack`, so only the import changes:
+This module has the same names as the `bloscpack` package, so only the import changes:
 
 >>> import scibin.bloscpack as bp
 >>> packed = bp.pack_bytes_to_bytes(b"some data")

@@ -36,7 +36,8 @@ def append(
         The file whose content is to be appended.
     blosc_args
         A :class:`BloscArgs`, or a dict with some of its keys. Options that are missing or
-        ``None`` are taken from the last chunk, except for the level, whose default is 7.
+        ``None`` are taken from the last nonempty chunk. However, the default level is 7, and if
+        that chunk was compressed with lz4hc, the default compressor is lz4.
     in_place
         Whether to change the file in place, using a journal, instead of replacing it with a new
         one. This is meant for files too large to copy.
