@@ -196,7 +196,7 @@ pub(crate) fn decode_groups<'b>(groups: &[u8], buffer: &'b mut [u8]) -> io::Resu
 }
 
 /// Decodes the last group of up to 4 characters. Returns the decoded bytes, their number, and
-/// `true` if the group is tidy. Returns `None` if the group is invalid.
+/// whether the group is tidy. Returns `None` if the group is invalid.
 fn decode_last(last: &[u8]) -> Option<([u8; 3], usize, bool)> {
     let digits = last.iter().rposition(|&byte| byte != b'=').map_or(0, |at| at + 1);
     // Pad with `A`, which stands for six zero bits.

@@ -87,7 +87,7 @@ impl<'a> Text<'a> {
     }
 
     /// Returns the length of the decoded text in bytes.
-    #[allow(clippy::len_without_is_empty, reason = "the method `is_empty` follows")]
+    #[allow(clippy::len_without_is_empty, reason = "`is_empty` is defined below")]
     pub fn len(&self) -> u64 {
         self.len
     }

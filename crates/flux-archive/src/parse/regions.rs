@@ -55,7 +55,7 @@ pub(super) fn regions(
     Ok(valid.then_some(regions))
 }
 
-/// The place of a region, and the report that receives diagnostics about it.
+/// The location of a region, and the report for diagnostics about it.
 struct Place<'r, 'a> {
     report: &'r mut Report<'a>,
     pointer: &'r str,

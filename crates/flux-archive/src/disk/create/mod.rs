@@ -8,7 +8,7 @@
 //!
 //! | a regular file | becomes |
 //! |---|---|
-//! | without data: empty, or one hole | an entry with a `size`, but no `data` |
+//! | that is empty or a single hole | an entry with a `size`, but no `data` |
 //! | with a store, above the threshold | `blobvec` |
 //! | any other file whose content is UTF-8 without a NUL | `utf-8` |
 //! | any other file | `base64` |

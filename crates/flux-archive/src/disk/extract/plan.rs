@@ -16,7 +16,7 @@ pub(super) struct Plan {
     pub(super) files: Vec<usize>,
     pub(super) links: Vec<usize>,
     /// The indices of the entries that violate the link policy or do not use the required hash
-    /// function, each with the error.
+    /// function, each with its error.
     pub(super) failures: Vec<(usize, Error)>,
     /// The paths that a file system may treat as equal, because they differ only in case or in the
     /// encoding of accents.
