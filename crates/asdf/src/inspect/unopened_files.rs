@@ -77,7 +77,7 @@ impl Group<'_> {
             more => format!(" and {more} more"),
         };
         diagnostic.message = format!(
-            "{} with the data of {arrays} cannot be opened: {}{more}; the first error is {}",
+            "{} containing the data of {arrays} cannot be opened: {}{more}; the first error: {}",
             count(files, "external file"),
             named.join(", "),
             self.message
