@@ -57,8 +57,8 @@ const EXIT_STATUS: &[&str] = &[
 ];
 
 const EXIT_STATUS_OF_DIFF: &[&str] = &[
-    "0  nothing differs",
-    "1  something differs",
+    "0  no differences",
+    "1  differences found",
     "2  error: a file cannot be read, or the arguments are invalid",
 ];
 

@@ -266,7 +266,7 @@ pub(crate) struct Diff {
 
 fn tolerance(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| *number >= 0.0 && number.is_finite());
-    number.ok_or_else(|| format!("expected a nonnegative number, found {text:?}"))
+    number.ok_or_else(|| format!("expected a non-negative number, found {text:?}"))
 }
 
 #[derive(Debug, Args)]
@@ -483,7 +483,7 @@ pub(crate) struct Validate {
 /// Options for printing the titles and units that schemas contain.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Describing {
-    /// Print the title and unit of each node in the outline, according to its schemas
+    /// Print the title and unit of each node in the outline, as given by the schemas
     #[arg(long, requires = "schemas")]
     pub(crate) describe: bool,
     /// Folder with the schemas and manifests for --describe; can be given several times

@@ -265,7 +265,7 @@ pub(crate) struct Append {
 /// An archive, and a selection of its entries.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Selection {
-    /// The archive, or "-" for standard input; with --statedir, this is the first pattern
+    /// The archive, or "-" for standard input; with --statedir, the first pattern instead
     ///
     /// `extract` reads most archives in pieces. All other commands, and `extract` if it cannot do
     /// so, map an archive of 1 GiB or more into memory: if another program truncates the file in
@@ -394,7 +394,7 @@ pub(crate) enum Links {
 
 #[derive(Debug, Args)]
 pub(crate) struct Cat {
-    /// The archive, or "-" for standard input; with --statedir, this is the first path
+    /// The archive, or "-" for standard input; with --statedir, the first path instead
     pub(crate) archive: PathBuf,
     /// Paths of files, or patterns; a directory selects the files below it
     #[arg(value_name = "PATH", required_unless_present = "statedir")]

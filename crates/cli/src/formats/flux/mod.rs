@@ -117,7 +117,7 @@ fn summary(diagnostics: &[Diagnostic]) -> Vec<String> {
 struct Untidy(Option<(String, u64)>);
 
 impl Untidy {
-    /// If a diagnostic is about an untidy path, counts the diagnostic and returns `true`.
+    /// Counts a diagnostic about an untidy path. Returns `false` for any other diagnostic.
     fn take(&mut self, diagnostic: &Diagnostic) -> bool {
         if diagnostic.code != Code::UntidyPath {
             return false;
