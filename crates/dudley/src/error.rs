@@ -298,6 +298,10 @@ impl fmt::Display for ErrorKind {
             Self::Path { path, offset, expected } => {
                 write!(f, "`{path}` is not a valid path: expected {expected} at byte {offset}")
             }
+            // In a family, `path` is a number, which is also in `missing`.
+            Self::NotFound { parent, missing, .. } if parent == "the family" => {
+                write!(f, "{parent} has no {missing}")
+            }
             Self::NotFound { path, parent, missing } => {
                 write!(f, "nothing at `{path}`: {parent} has no {missing}")
             }
@@ -312,7 +316,7 @@ impl fmt::Display for ErrorKind {
                  the extension .dud",
             ),
             Self::NoLayout { is_native: false } => f.write_str(
-                "no appended layout can be read from this file: provide a layout",
+                "this file has no appended layout that can be read: provide a layout",
             ),
             Self::NotData { path, what } => write!(f, "`{path}` is {what}"),
             Self::PastEnd { path, start, end, len } => {

@@ -67,9 +67,10 @@ impl Checker<'_> {
             let line = &text[2..];
             if line.starts_with('#') {
                 self.report.warn(Code::HashRun, || {
-                    let message = "this is a documentation comment whose text begins with `#`";
+                    let message =
+                        "a comment that begins with `###` is also a documentation comment";
                     Diagnostic::new(Code::HashRun, comment.span(), message)
-                        .help("write `# ###` for a ruler")
+                        .help("to draw a separator line, write `# ###`")
                 });
             }
             if let Some(item) = item_after(self.cursor.text, comment) {

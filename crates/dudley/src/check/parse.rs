@@ -107,7 +107,10 @@ fn binary(bytes: &[u8]) -> Diagnostic {
     let diagnostic = Diagnostic::new(Code::IllegalCharacter, Span::default(), message);
     diagnostic.help(match Signature::parse(bytes) {
         Ok(signature) if signature.layout_address != 0 => {
-            format!("the layout is at the end of the file, from byte {}", signature.layout_address)
+            format!(
+                "the layout is at the end of the file, starting at byte {}",
+                signature.layout_address
+            )
         }
         Ok(_) => "the layout is in another file, usually with the extension .dud".to_owned(),
         Err(error) => error.to_string(),
@@ -190,6 +193,6 @@ mod tests {
         let error = Source::decode(b"\x8d<BD\r\n\x1a\n\x30\0\0\0\0\0\0\0").unwrap_err();
         assert_eq!(error.code(), Some(Code::IllegalCharacter));
         let help = &error.diagnostics().unwrap().first().help;
-        assert_eq!(help[0], "the layout is at the end of the file, from byte 48");
+        assert_eq!(help[0], "the layout is at the end of the file, starting at byte 48");
     }
 }

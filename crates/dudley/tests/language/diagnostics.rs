@@ -139,7 +139,7 @@ fn a_binary_file_is_rejected_with_help_on_finding_its_layout() {
     assert_eq!(
         error.to_string(),
         "error[E001]: this is a binary file, not a layout\n --> layout:1:1\n  |\n  \
-         = help: the layout is at the end of the file, from byte 48\n"
+         = help: the layout is at the end of the file, starting at byte 48\n"
     );
     let damaged = errors(b"\x8d<BD\n\x1a\n\x30\0\0\0\0\0\0\0\0\0");
     assert!(damaged.to_string().contains("damaged by a text-mode transfer: CR LF became LF"));
