@@ -170,7 +170,7 @@ pub(crate) fn compression(block: &Block<'_>) -> Option<String> {
     Some(line(String::from_utf8_lossy(&header.compression).trim_end_matches('\0')))
 }
 
-/// Returns a key as in a JSON Pointer, but not escaped. Returns `?` for a collection.
+/// Returns the text of a key as in a JSON Pointer, but without escapes. Returns `?` for a collection.
 fn key_of(key: Node<'_>) -> String {
     key.to_key().map_or_else(|_| "?".to_owned(), std::borrow::Cow::into_owned)
 }

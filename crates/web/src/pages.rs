@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_page_is_fetched_whole_or_up_to_the_end_of_the_file_and_then_kept() {
+    fn a_missing_page_is_fetched_completely_and_then_kept() {
         let mut pages = Pages::new(8, 4, 100);
         assert_eq!(read(&mut pages, 9..10), Some(8..16));
         assert_eq!(read(&mut pages, 8..16), None);

@@ -12,7 +12,7 @@ use crate::array::{Array, check_not_empty};
 use crate::document::{Result, failure};
 use crate::progress::Reporting;
 
-/// The maximum size in bytes of an uncompressed array of which all elements are used to draw an image. If the array is
+/// The maximum size in bytes of an uncompressed array whose elements are all used to draw an image. If the array is
 /// larger, only every k-th row and column is used.
 const MAX_READ: u64 = 1 << 30;
 
