@@ -144,7 +144,7 @@ struct Found<'py> {
     /// Maps the address of each object, except scalars, to the number of its occurrences.
     counts: HashMap<usize, usize>,
     arrays: Vec<Bound<'py, PyAny>>,
-    /// Maps the address of each node object whose blocks are not copied to the plain object that replaces it.
+    /// The plain objects that replace nodes whose blocks are not copied, by the addresses of the node objects.
     read: HashMap<usize, Bound<'py, PyAny>>,
     /// The objects in `counts`. They are kept alive, so that no other object can have the same address.
     alive: Vec<Bound<'py, PyAny>>,
