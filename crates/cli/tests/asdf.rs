@@ -223,9 +223,9 @@ fn missing_external_files_are_reported_on_one_line() {
     let verify = folder.run(&["verify", "a.asdf"]);
     let text = stdout(&verify);
     assert_eq!((status(&verify), text.lines().count()), (1, 1), "{text}");
-    let message = "error[NotChecked]: 4 external files containing the data of 7 arrays cannot be opened: \
+    let message = "error[NotChecked]: 4 external files needed by 7 arrays cannot be opened: \
                    \"f0.asdf\" for /a0, \"f2.asdf\" for /a2, \"f4.asdf\" for /a4 and 1 more; \
-                   the first error: \"f0.asdf\": external file ";
+                   first error: \"f0.asdf\": external file ";
     assert!(text.contains(message), "{text}");
     assert!(text.contains("No such file"), "{text}");
 

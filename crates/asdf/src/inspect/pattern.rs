@@ -4,7 +4,7 @@ use binio::pointer;
 
 use crate::error::{Error, ReferenceError, Result};
 
-/// Maximum number of tokens in a pattern. Each token needs a bit of [`Progress`].
+/// Maximum number of tokens in a pattern. Each token needs one bit in [`Progress`].
 const MAX_TOKENS: usize = 63;
 
 /// A pattern that matches JSON Pointers. Within a key, `*` matches any characters and `?` matches a single one;
@@ -28,7 +28,7 @@ enum Token {
     Glob(String),
 }
 
-/// The progress of matching a pattern with a pointer. Bit n is set if the first n tokens of the
+/// The progress of matching a pattern against a pointer. Bit n is set if the first n tokens of the
 /// pattern match all tokens of the pointer that have been read so far. Several bits may be set,
 /// because there may be several ways to match.
 #[derive(Clone, Copy, Debug)]

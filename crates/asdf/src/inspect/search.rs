@@ -148,11 +148,15 @@ impl<'t> Search<'t> {
         self
     }
 
-    /// Restricts the search to nodes of a certain type. The name can be a Python type as printed by
-    /// the asdf library, with or without the module (`int`, `float`, `str`, `bool`, `NoneType`,
-    /// `list`, `dict`, `NDArrayType` and so on), a name used by this crate (`integer`, `string`,
-    /// `boolean`, `null`, `sequence`, `mapping`, `array` and so on), or a tag or its last parts,
-    /// with or without the version. `*` matches any characters, and `?` matches a single one.
+    /// Restricts the search to nodes of a certain type. The name can be
+    ///
+    /// - a Python type as printed by the asdf library, with or without the module: `int`, `float`,
+    ///   `str`, `bool`, `NoneType`, `list`, `dict`, `NDArrayType` and so on,
+    /// - a name used by this crate: `integer`, `string`, `boolean`, `null`, `sequence`, `mapping`,
+    ///   `array` and so on,
+    /// - a tag, which may be abbreviated to its last parts, with or without the version.
+    ///
+    /// In the name, `*` matches any characters, and `?` matches a single one.
     #[must_use]
     pub fn type_name(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
@@ -163,8 +167,8 @@ impl<'t> Search<'t> {
         self
     }
 
-    /// Restricts the search to nodes with a certain tag, given as the whole tag or its last parts, with or
-    /// without the version. `*` matches any characters, and `?` matches a single one.
+    /// Restricts the search to nodes with a certain tag, which may be abbreviated to its last parts, with or
+    /// without the version. In the tag, `*` matches any characters, and `?` matches a single one.
     #[must_use]
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
         self.tag = Some(tag.into());

@@ -15,8 +15,8 @@ use crate::tree::Node;
 /// Maximum number of files named in a message.
 const MAX_NAMED: usize = 3;
 
-/// External files that cannot be opened, grouped by reason. Files that were not found share the reason `None`,
-/// because the error for each of them contains its path.
+/// External files that cannot be opened, grouped by reason. Files that were not found share the reason `None`.
+/// Otherwise, each of them would be a separate group, because the error contains the path of the file.
 #[derive(Default)]
 pub(super) struct UnopenedFiles<'a>(HashMap<Option<String>, Group<'a>>);
 
@@ -77,7 +77,7 @@ impl Group<'_> {
             more => format!(" and {more} more"),
         };
         diagnostic.message = format!(
-            "{} containing the data of {arrays} cannot be opened: {}{more}; the first error: {}",
+            "{} needed by {arrays} cannot be opened: {}{more}; first error: {}",
             count(files, "external file"),
             named.join(", "),
             self.message

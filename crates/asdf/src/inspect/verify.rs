@@ -26,8 +26,8 @@ impl<'a> VerifyOptions<'a> {
         Self::default()
     }
 
-    /// Sets a function that is called after each block has been checked, with the stored size of the block in
-    /// bytes.
+    /// Sets a function that is called after each block has been checked. Its argument is the stored size of the
+    /// block in bytes, or 0 if the size is unknown.
     #[must_use]
     pub fn progress(mut self, progress: Progress<'a>) -> Self {
         self.progress = Some(progress);
@@ -83,9 +83,12 @@ impl Asdf {
     /// Checks the whole file. Decodes all blocks and verifies their checksums, in parallel. The
     /// tree must be valid, the content of each node must be valid for its tag, and each array must
     /// lie within its block. The external files to which arrays refer are also checked, except for
-    /// their trees. If external files cannot be opened, for example because they are missing or the
-    /// policy for external files forbids it, the report contains one [`Code::NotChecked`] per
-    /// reason. If the reason affects several arrays, the diagnostic has a label for each of them.
+    /// their trees.
+    ///
+    /// An external file may be missing, or the policy for external files may forbid opening it. For
+    /// each such reason, the report contains one diagnostic with the code [`Code::NotChecked`]. If
+    /// the reason affects several arrays, the diagnostic has a label for each of them.
+    ///
     /// Problems in the file are listed in the report. The function itself fails only if block headers
     /// cannot be read from the source, or if there are too many blocks.
     ///

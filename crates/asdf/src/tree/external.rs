@@ -5,10 +5,10 @@
 //! other: {$ref: "base.asdf#/data"}                        # a node of that file
 //! ```
 //!
-//! External files are named by URIs. Unless a resolver opens the files, a relative URI is percent-decoded and
-//! resolved against the folder of the file that contains it, and only regular files are opened. Since an
-//! untrusted file may contain any URI, the policy [`External`] decides which files may be opened. This crate
-//! never fetches anything over a network.
+//! External files are identified by URIs. Without a resolver, a URI is percent-decoded to a path, and a relative
+//! path is resolved against the folder of the file that contains the URI. A path that does not lead to a regular
+//! file is rejected. Since an untrusted file may contain any URI, the policy [`External`] decides which files may
+//! be opened. This crate never fetches anything over a network.
 //!
 //! The file that the user opened keeps a list of all files that are reached from it, directly or indirectly. A
 //! file is added to the list when it is first needed. The list has at most
@@ -67,7 +67,8 @@ impl<'a> Files<'a> {
         Ok(Self { current, ..self })
     }
 
-    /// Returns the canonical path that a URI refers to, if it is a regular file and the policy allows it.
+    /// Returns the canonical path that a URI refers to. Fails if the policy does not allow the path, or if it is
+    /// not the path of a regular file.
     fn find(self, uri: &str, policy: &External) -> Result<PathBuf, ReferenceError> {
         let forbidden = |why: &str| ReferenceError::Forbidden(why.to_owned());
         let root = match policy {
@@ -115,7 +116,7 @@ fn folder(file: &Asdf) -> Result<&Path, ReferenceError> {
     Ok(folder_of(path))
 }
 
-/// Returns the folder that contains a path, or `.` for a bare file name.
+/// Returns the parent folder of a path, or `.` for a bare file name.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -147,7 +148,7 @@ fn check_plain(uri: &str, path: &Path) -> Result<(), ReferenceError> {
     });
     if scheme {
         return Err(ReferenceError::Forbidden(
-            "the URI has a scheme, expected a relative path".into(),
+            "the policy allows only relative paths, but the URI has a scheme".into(),
         ));
     }
     for component in path.components() {
@@ -158,7 +159,7 @@ fn check_plain(uri: &str, path: &Path) -> Result<(), ReferenceError> {
             }
             _ => {
                 return Err(ReferenceError::Forbidden(
-                    "the path is absolute, expected a relative path".into(),
+                    "the policy allows only relative paths, but the path is absolute".into(),
                 ));
             }
         }

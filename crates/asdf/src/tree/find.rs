@@ -19,9 +19,9 @@ pub enum Target<'a> {
 
 impl<'a> Node<'a> {
     /// Finds the target of a pointer relative to this node. Inside an array, the pointer may
-    /// continue with the name of a field, or end with `mask`, which leads to an array of booleans
-    /// that are true for masked elements. Inside a table, the pointer may continue with the name of
-    /// a column.
+    /// continue with the name of a field, or end with `mask`. The mask is an array of booleans that
+    /// are true for masked elements. Inside a table, the pointer may continue with the name of a
+    /// column.
     ///
     /// ```
     /// # use asdf::tree::Target;
@@ -70,8 +70,8 @@ impl<'a> Node<'a> {
 }
 
 impl NdArray<'_> {
-    /// Returns the field with this name. For the name `mask`, returns the mask if the array has one,
-    /// unless there is a field named `mask`.
+    /// Returns the field with this name, or the mask of the array for the name `mask`. A field named
+    /// `mask` has priority over the mask.
     fn part(self, name: &str) -> Result<Self> {
         let has_field =
             self.datatype().as_record().is_some_and(|record| record.field(name).is_some());

@@ -7,8 +7,8 @@
 //! string: '4294967299'                 # for people
 //! ```
 //!
-//! The words determine the value. If the text states a different number, this is reported. Zero has
-//! no words.
+//! The words determine the value. If `string` is a different number, this is reported as a
+//! diagnostic. Zero has no words.
 
 use num_bigint::{BigInt, Sign};
 
@@ -27,8 +27,8 @@ pub(crate) fn read(node: Node<'_>) -> Result<BigInt> {
         Some("-") => Sign::Minus,
         _ => return Err(node.error("expected `sign` to be `+` or `-`")),
     };
-    // Inline words without a datatype are inferred as `int64`. With a datatype, they must be `int64`
-    // or `uint32`.
+    // If inline words do not declare a datatype, `int64` is inferred. A declared datatype must be
+    // `int64` or `uint32`.
     let words = words.ndarray()?;
     let words = match words.read::<i64>() {
         Ok(words) => words.into_iter().map(u32::try_from).collect::<Result<_, _>>().ok(),

@@ -13,7 +13,7 @@
 //! | `!core/ndarray` in a file | `{"$ndarray": {"dtype": "<f8", "shape": [2, 3]}}` |
 //! | `!core/complex` | `{"$complex": [re, im]}` |
 //! | `!core/integer` in a file | the integer |
-//! | a node that does not fit its tag | `{"$error": code}`, such as `{"$error": "InvalidScalar"}` |
+//! | a node that cannot be converted | `{"$error": code}`, such as `{"$error": "InvalidScalar"}` |
 //! | other tags | the content; with [`Options::tags`] `{"$tag": uri, "$value": content}` |
 //!
 //! Keys become strings: `7`, `true`, `null`, and the text of floats and dates. Merge keys are applied. Aliases are
@@ -38,8 +38,8 @@ const EXPANSION_LIMIT: u64 = 10_000_000;
 /// because a merge key can repeat keys of any length.
 const EXPANSION_BYTES: u64 = 32 << 20;
 
-/// Number of bytes in the JSON text of a datatype that count as one node. A field takes about this
-/// number of bytes.
+/// Number of bytes in the JSON text of a datatype that count as one node. The JSON text of a field
+/// has about this length.
 const DTYPE_BYTES_PER_NODE: u64 = 16;
 
 const SET: &str = "tag:yaml.org,2002:set";
@@ -61,7 +61,8 @@ const PAIRS: &str = "tag:yaml.org,2002:pairs";
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Whether to wrap tagged nodes without a special JSON form as `{"$tag": uri, "$value": ..}`.
+    /// Whether to write tagged nodes as `{"$tag": uri, "$value": ..}`. Nodes with a special JSON form are not
+    /// affected.
     pub tags: bool,
     /// The representation of aliases.
     pub aliases: Aliases,
@@ -74,7 +75,8 @@ impl Options {
     }
 
     binio::setters! {
-        /// Sets whether to wrap tagged nodes without a special JSON form as `{"$tag": uri, "$value": ..}`.
+        /// Sets whether to write tagged nodes as `{"$tag": uri, "$value": ..}`. Nodes with a special JSON form are
+        /// not affected.
         tags: bool;
         /// Sets how to represent aliases.
         aliases: Aliases;
@@ -108,12 +110,16 @@ pub enum Aliases {
 ///
 /// # Errors
 ///
-/// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind [`Cycle`](ReferenceError::Cycle) if
-/// a node contains itself and aliases are expanded, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
-/// aliases and merge keys expand too much, with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a
-/// collection, and with [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be written. The output is then
-/// incomplete and not valid JSON. A node that cannot be converted is not an error, but is written as
-/// `{"$error": ..}`.
+/// Fails with
+///
+/// - [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind [`Cycle`](ReferenceError::Cycle) if a node
+///   contains itself and aliases are expanded,
+/// - [`ErrorKind::Limit`](crate::ErrorKind::Limit) if aliases and merge keys expand too much,
+/// - [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection,
+/// - [`ErrorKind::Io`](crate::ErrorKind::Io) if writing to `out` fails.
+///
+/// After an error, the output is incomplete and not valid JSON. A node that cannot be converted is not an error,
+/// but is written as `{"$error": ..}`.
 pub fn write(node: YamlNode<'_>, options: &Options, out: &mut dyn Write) -> Result<()> {
     write_node(node, None, *options, out)
 }
@@ -413,7 +419,7 @@ fn items<'a>(
     Box::new(mentions.enumerate().map(move |(index, item)| (Token::Index(index), form(item))))
 }
 
-/// Returns `true` if the JSON form of a node does not reflect its tag, in which case the node has to be wrapped.
+/// Returns `true` if nodes with this tag have to be wrapped, because their JSON form does not reflect the tag.
 fn is_wrapped(tag: &str) -> bool {
     const CONSTRUCTED: [&str; 13] = [
         "str",

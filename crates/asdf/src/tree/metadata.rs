@@ -144,7 +144,7 @@ impl ExtensionMetadata {
 }
 
 impl Asdf {
-    /// Returns the library that wrote the file, if the file states it.
+    /// Returns the library that wrote the file, or `None` if the file does not name it.
     ///
     /// ```
     /// use asdf::{Asdf, Tree, Writer};
@@ -188,7 +188,8 @@ impl Asdf {
     }
 }
 
-/// Reads the items of a list, which may be missing. A single item is read as a list with one item.
+/// Reads the items of a list. Returns no items if the node is missing or null. Any other node that is not a
+/// sequence is read as the only item.
 fn list<'a, T>(node: Option<Node<'a>>, item: fn(Node<'a>) -> Result<T>) -> Result<Vec<T>> {
     match node {
         None => Ok(Vec::new()),

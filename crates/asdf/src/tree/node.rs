@@ -52,7 +52,8 @@ impl<'a> Node<'a> {
         self.yaml
     }
 
-    /// Returns the file that contains the node. After following a reference, this may be an external file.
+    /// Returns the file that contains the node. If the node was reached through a reference, this may be an
+    /// external file.
     pub fn file(self) -> &'a Asdf {
         self.files.current
     }
@@ -259,7 +260,7 @@ impl<'a> Deref for Node<'a> {
 }
 
 /// Nodes are compared without their files; see [`yaml::YamlNode`]. Arrays are compared by their content in the
-/// tree, without any elements in blocks.
+/// tree; elements in blocks are not compared.
 impl PartialEq for Node<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.yaml == other.yaml

@@ -54,7 +54,7 @@ impl<'a> Node<'a> {
     /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind
     ///
     /// - [`Cycle`](ReferenceError::Cycle) if the references form a cycle,
-    /// - [`TooDeep`](ReferenceError::TooDeep) if more than 64 references follow each other,
+    /// - [`TooDeep`](ReferenceError::TooDeep) if a chain contains more than 64 references,
     /// - [`Syntax`](ReferenceError::Syntax) if a URI is invalid,
     /// - [`Forbidden`](ReferenceError::Forbidden) if the policy does not allow opening the file, if it is not
     ///   a regular file, or if its path is relative but the folder of the referring file is unknown,

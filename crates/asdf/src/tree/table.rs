@@ -73,11 +73,11 @@ impl<'a> Node<'a> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the node is not a table, if the array of a
-    /// column has no dimensions, or if the columns differ in length; with
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the node is not a table with `columns`, if the
+    /// array of a column has no dimensions, or if the columns differ in length. Fails with
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the table has more than
-    /// [`Limits::max_items`](crate::Limits::max_items) rows; and like [`ndarray`](Self::ndarray) if the array of
-    /// a column cannot be opened.
+    /// [`Limits::max_items`](crate::Limits::max_items) rows. Also fails like [`ndarray`](Self::ndarray) if the
+    /// array of a column cannot be opened.
     pub fn table(self) -> Result<Table<'a>> {
         let columns = self.get("columns").filter(|columns| columns.kind() == NodeKind::Sequence);
         let (true, Some(columns)) = (self.is_table(), columns) else {
@@ -95,7 +95,7 @@ impl<'a> Node<'a> {
             let rows = rows.ok_or_else(|| values.error("expected an array with rows"))?;
             if !table.columns.is_empty() && rows != table.rows {
                 let expected = count(table.rows, "row");
-                let message = format!("expected {expected}, as in the other columns, found {rows}");
+                let message = format!("expected {expected} as in the other columns, found {rows}");
                 return Err(values.error(message));
             }
             table.rows = rows;
@@ -106,8 +106,8 @@ impl<'a> Node<'a> {
         Ok(table)
     }
 
-    /// Returns the node that contains the array of the column with this name. Returns `None` if the
-    /// node is not a table, or if the column is missing or is not a single array.
+    /// Returns the node that contains the array of the column with this name. Returns `None` if `self`
+    /// is not a table, if the table has no such column, or if the column is not a single array.
     pub(super) fn column(self, name: &str) -> Option<Self> {
         let columns = self.get("columns").filter(|_| self.is_table())?;
         let mut named = columns.items().enumerate();
@@ -129,7 +129,7 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Returns the columns that are arrays, in order.
+    /// Returns the columns that are single arrays, in the order of the file.
     pub fn columns(&self) -> &[Column<'a>] {
         &self.columns
     }

@@ -18,7 +18,7 @@ use crate::value::Value;
 
 /// An array, together with the data that will be stored in the file.
 ///
-/// Unless the elements are stored in the tree, the data becomes a block unchanged. Arrays created from the
+/// Unless the elements are stored in the tree, the data is stored unchanged in a block. Arrays created from the
 /// same data ([`Self::new`] with clones of one `Arc`, [`Self::with_layout`]) share the block, each with its
 /// own offset and strides. The data need not be in memory; it is read piece by piece when the block is written.
 ///
@@ -41,7 +41,7 @@ pub struct Array {
     limits: Limits,
 }
 
-/// The elements of an array that are masked.
+/// Specifies which elements of an array are masked.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Mask {
@@ -55,9 +55,9 @@ pub enum Mask {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArrayStorage {
-    /// In a block, or in the tree if the array has fewer elements than the writer's
-    /// [`inline_below`](crate::save::WriteOptions::inline_below) and an inline form that the reference
-    /// implementation can read.
+    /// In the tree if the array has fewer elements than the writer's
+    /// [`inline_below`](crate::save::WriteOptions::inline_below) and the reference implementation can read its
+    /// inline form. Otherwise, in a block.
     #[default]
     Automatic,
     /// In the tree, regardless of the number of elements.
@@ -68,7 +68,7 @@ pub enum ArrayStorage {
 
 impl Array {
     /// Creates an array whose elements have the given layout in the data. Unless the elements are stored in the
-    /// tree, the entire data becomes a block.
+    /// tree, the entire data is stored in a block.
     ///
     /// Records with gaps between their fields are copied without the gaps, which ASDF does not support. The
     /// limits apply to this copy and to reading elements.

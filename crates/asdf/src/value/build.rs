@@ -77,7 +77,7 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Same as [`Document::parse`], with the default limits, and as [`from_node`](Self::from_node). Also fails
+    /// Same as [`Document::parse`] (with the default limits) and [`from_node`](Self::from_node). Also fails
     /// with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if anything but comments follows the document.
     pub fn parse(text: &str) -> Result<Self> {
         let mut diagnostics: Vec<Diagnostic> = Vec::new();
@@ -109,7 +109,7 @@ struct Open<'a> {
 }
 
 impl Open<'_> {
-    /// Adds an item or, if a key has been read, an entry with that key.
+    /// Adds an entry if its key has already been read. Otherwise, adds an item.
     fn push(&mut self, value: Value) {
         match self.key.take() {
             None => self.items.push(value),

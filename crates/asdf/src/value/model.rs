@@ -56,7 +56,7 @@ pub enum Value {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Tagged {
-    /// The full tag, such as `tag:stsci.edu:asdf/core/complex-1.0.0`, or `!local`.
+    /// The full tag, such as `tag:stsci.edu:asdf/core/complex-1.0.0`, or a local tag, such as `!local`.
     pub tag: String,
     /// The value without its tag. It is not tagged itself.
     pub value: Value,
@@ -155,7 +155,7 @@ impl Value {
 
     /// Returns the value as a JSON object key, like [`YamlNode::to_key`](crate::yaml::YamlNode::to_key). Pointers
     /// contain the same string, but escaped. Integers, booleans and null have a uniform spelling, such as `7`, `true`
-    /// and `null`. Bytes are returned as Base64. Returns `None` for a merge key, a collection, and a shared node.
+    /// and `null`. Bytes are returned as Base64. Returns `None` for a merge key, a collection or a shared node.
     ///
     /// ```
     /// use asdf::Value;
@@ -173,7 +173,8 @@ impl Value {
         is_ndarray_tag(self.tag())
     }
 
-    /// Returns the source of an array in a file, unless its elements are in the tree.
+    /// Returns the `source` of an array node that was copied from a file. Returns `None` if the elements are in
+    /// the tree, or if the value is not such a node.
     pub(crate) fn source(&self) -> Option<Source<'_>> {
         let source = self.as_mapping().filter(|_| self.is_ndarray())?.get("source")?;
         source.as_str().map(Source::from).or_else(|| source.as_i64().map(Source::from))

@@ -99,7 +99,7 @@ pub(super) fn from_node(node: YamlNode<'_>, place: Place) -> Value {
     if node.tag().is_some_and(|tag| tag != crate::yaml::CONSTANT_TAG) {
         return match node.value() {
             Ok(Read::Binary(bytes)) => Value::Binary(bytes),
-            // The tag determines the type whatever the style is, so the default style need not be kept.
+            // The tag determines the type regardless of the style, so the default style need not be kept.
             _ if default_style(text, Place { is_tagged: true, ..place }) == style => {
                 Value::String(text.to_owned())
             }

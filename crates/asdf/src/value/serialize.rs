@@ -56,7 +56,7 @@ pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
 }
 
 /// Converts a tree value to a Rust value. The result is the same as if the value were written with
-/// [`Tree::write_yaml`] and the text then deserialized with [`YamlNode::deserialize`].
+/// [`Tree::write_yaml`] and the text were then deserialized with [`YamlNode::deserialize`].
 ///
 /// [`YamlNode::deserialize`]: crate::yaml::YamlNode::deserialize
 ///

@@ -82,7 +82,7 @@ impl Tree {
     /// that is not valid ASCII or Unicode, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) or
     /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if an array is too large to read,
     /// and with [`ErrorKind::Io`](crate::ErrorKind::Io) if the data of an array cannot be read or
-    /// `out` cannot be written.
+    /// writing to `out` fails.
     pub fn write_yaml(&self, out: &mut dyn std::io::Write) -> Result<()> {
         crate::value::emit::emit(self, &crate::value::emit::NoArrays, out)
     }
@@ -173,10 +173,12 @@ impl Tree {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind
-    /// [`Syntax`](ReferenceError::Syntax) if the text is not a JSON Pointer, and of kind
-    /// [`NotFound`](ReferenceError::NotFound) if it leads through a scalar or an array, to an item that a list
-    /// does not have, to an index other than 0 in a list that does not exist yet, or through the handle of a
-    /// node in another tree.
+    /// [`Syntax`](ReferenceError::Syntax) if `pointer` is not a JSON Pointer, and of kind
+    /// [`NotFound`](ReferenceError::NotFound) if the pointer
+    ///
+    /// - leads through a scalar or an array, or through the handle of a node in another tree,
+    /// - refers to an item that an existing list does not have,
+    /// - uses an index other than 0 in a list that does not exist yet.
     pub fn set(&mut self, pointer: &str, value: impl Into<Value>) -> Result<()> {
         let fail = |message: String| Error::reference(pointer, ReferenceError::NotFound(message));
         let tokens = pointer::tokens(pointer).map_err(|error| {
@@ -242,8 +244,8 @@ impl Tree {
     }
 
     /// Checks that [`set`](Self::set) would not create collections along the path, because a missing collection
-    /// suggests a mistake in the pointer. If the value becomes an item of a list, however, this list may be
-    /// missing.
+    /// suggests a mistake in the pointer. If the pointer refers to an item of a list, however, the list itself
+    /// may be missing.
     ///
     /// ```
     /// let tree = asdf::Tree::parse("meta: {gain: 2.5}")?;

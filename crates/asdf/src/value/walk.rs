@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pointer_of_a_visited_value_contains_keys_that_are_not_strings() {
+    fn the_pointer_of_a_visited_value_can_lead_through_keys_that_are_not_strings() {
         let tree = Tree::parse("a: 1\n7: {yes: [2, {'': 3, c/d: 4}]}\n").unwrap();
         let pointers: Vec<_> =
             (0..8).map(|count| tree.pointer_of_visit(Visit::All, count).unwrap()).collect();

@@ -122,18 +122,23 @@ fn a_number_outside_the_bounds_of_a_schema_is_reported() {
 
 #[test]
 fn violations_of_length_limits_and_of_item_schemas_are_reported() {
-    let message = "1 character, expected at least 2";
+    let message = "expected at least 2 characters, found 1";
     let found = validate(&Asdf::from_bytes(
         b"#ASDF 1.0.0\n%YAML 1.1\n---\no: !<asdf://scibin.example/tags/observation-1.0.0> {name: M}\n...\n"
             .to_vec(),
     ).unwrap());
     assert_eq!(found[0].diagnostic.message, message);
-    one("filters: []", "/filters", "/properties/filters/minItems", "0 items, expected at least 1");
+    one(
+        "filters: []",
+        "/filters",
+        "/properties/filters/minItems",
+        "expected at least 1 item, found 0",
+    );
     one(
         "filters: [a, b, c, d]",
         "/filters",
         "/properties/filters/maxItems",
-        "4 items, expected at most 3",
+        "expected at most 3 items, found 4",
     );
     one(
         "filters: [a, b, a]",
@@ -157,14 +162,19 @@ fn violations_of_length_limits_and_of_item_schemas_are_reported() {
         "pair: [1, b, 2]",
         "/pair",
         "/properties/pair/additionalItems",
-        "3 items, expected at most 2",
+        "expected at most 2 items, found 3",
     );
-    one("cards: {}", "/cards", "/properties/cards/minProperties", "0 keys, expected at least 1");
+    one(
+        "cards: {}",
+        "/cards",
+        "/properties/cards/minProperties",
+        "expected at least 1 key, found 0",
+    );
     one(
         "cards: {A: 1, B: 2, C: 3}",
         "/cards",
         "/properties/cards/maxProperties",
-        "3 keys, expected at most 2",
+        "expected at most 2 keys, found 3",
     );
 }
 
@@ -591,7 +601,7 @@ fn an_ordered_mapping_is_checked_as_an_object() {
         of("a: x, c: 1, d: 2"),
         [
             "the key `b` is missing",
-            "3 keys, expected at most 2",
+            "expected at most 2 keys, found 3",
             "expected a number, found the string \"x\"",
             "the key `c` is not allowed",
             "the key `d` is not allowed",

@@ -22,7 +22,7 @@ const PIECE: u64 = 4 << 20;
 /// Maximum number of elements that are compared if, in both arrays, many elements share the same bytes.
 const MAX_REPEATED: u64 = 1 << 24;
 
-/// The differences between the elements of two arrays.
+/// A summary of the differences between the elements of two arrays.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ElementsDifference {
@@ -37,8 +37,8 @@ pub struct ElementsDifference {
     pub from: String,
     /// Value of the first differing element in the second array, or `--` if it is masked.
     pub to: String,
-    /// The largest absolute difference between two numbers, or `None` if no numbers differ. Masked
-    /// elements and NaN are ignored.
+    /// The largest absolute difference between two corresponding numbers, or `None` if no numbers
+    /// differ. Masked elements and NaN are ignored.
     pub largest: Option<f64>,
 }
 
@@ -102,8 +102,8 @@ impl Run<'_, '_> {
     }
 
     /// Returns `true` if two arrays without masks have the same type and layout, and their compressed
-    /// blocks have identical stored bytes that match the checksum. The blocks then need not be
-    /// decoded, for example if a file is compared with a copy.
+    /// blocks have identical stored bytes that match the checksum. Such blocks need not be decoded,
+    /// which saves time when a file is compared with a modified copy.
     fn is_same_block(&mut self, before: &NdArray<'_>, after: &NdArray<'_>) -> Result<bool> {
         let (Origin::Block(one), Origin::Block(two)) = (before.source(), after.source()) else {
             return Ok(false);
@@ -232,7 +232,7 @@ fn check_repeated(before: &NdArray<'_>, after: &NdArray<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the decoded block of an array, if the block is compressed.
+/// Returns the decoded block of an array, or `None` if the array is not in a compressed block.
 fn decoded(array: &NdArray<'_>) -> Result<Option<Bytes>> {
     match array.source() {
         Origin::Block(block) | Origin::External(_, block) if block.is_compressed() => {
@@ -242,8 +242,8 @@ fn decoded(array: &NdArray<'_>) -> Result<Option<Bytes>> {
     }
 }
 
-/// Returns `true` if two elements have the same kind and the same bytes, not counting trailing
-/// zeros, which pad strings.
+/// Returns `true` if two elements have the same kind and the same bytes. Trailing zeros are ignored,
+/// because they pad strings.
 fn is_same_text(from: ScalarType, to: ScalarType, one: &[u8], other: &[u8]) -> bool {
     if from.kind() != to.kind() {
         return false;
@@ -277,7 +277,7 @@ fn index_of(shape: &[u64], place: u64) -> Vec<u64> {
 }
 
 /// An iterator that divides a shape into pieces with a limited number of elements, in C order.
-/// Yields, for each piece, the position of its first element and the slices that select it.
+/// Yields, for each piece, the position of its first element and the slices that select the piece.
 struct Pieces<'s> {
     shape: &'s [u64],
     /// The axis that is split into ranges. All axes before it are split into single indices.

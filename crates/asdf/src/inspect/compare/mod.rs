@@ -27,7 +27,7 @@ const MAX_PAIRS: u64 = 1 << 22;
 /// and the pointers to differences. Each pointer may be as long as the tree.
 const MAX_BYTES: u64 = 1 << 27;
 
-/// Options for comparing two trees: which nodes are ignored, and which numbers are equal.
+/// Options for comparing two trees: which nodes are ignored, and which numbers count as equal.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -201,8 +201,9 @@ impl Compare {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if a tree is too large, for example because of
-    /// aliases and merge keys, or if two arrays both have too many elements that share bytes. Fails with
-    /// [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection. Also fails like
+    /// aliases and merge keys, or if two arrays have more than 2^24 elements and, in both arrays, many elements
+    /// share the same bytes. Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection.
+    /// Also fails like
     /// [`Node::ndarray`], [`NdArray::read`](crate::NdArray::read) and
     /// [`NdArray::mask`](crate::NdArray::mask) if an array cannot be read.
     pub fn run(&self, before: Node<'_>, after: Node<'_>, visit: &mut Visitor<'_>) -> Result<()> {
@@ -226,9 +227,9 @@ struct Run<'r, 't> {
     compare: &'r Compare,
     /// The library records in the first and in the second tree.
     records: &'r [LibraryRecords; 2],
-    /// Whether two blocks have the same stored bytes, and a checksum proves that the first block is
-    /// intact. The key consists of the offset of a block in the first file and the offset of a block
-    /// in the second file.
+    /// The results of comparing blocks. The key consists of the offset of a block in the first file
+    /// and the offset of a block in the second file. The value is `true` if both blocks have the same
+    /// stored bytes and a checksum proves that the first block is intact.
     same_blocks: HashMap<(u64, u64), bool>,
     visit: &'r mut Visitor<'t>,
     pairs: u64,

@@ -10,7 +10,7 @@ use crate::ndarray::{datatype_name, inline};
 use crate::yaml::YamlNode;
 
 /// Returns the reason why an array does not match a keyword. Returns `None` if it matches, if the node has no
-/// ndarray tag, or if `ndim` or `max_ndim` is not a non-negative integer.
+/// ndarray tag, or if the value of `ndim` or `max_ndim` in the schema is invalid.
 pub(super) fn mismatch(
     node: YamlNode<'_>,
     schema: YamlNode<'_>,

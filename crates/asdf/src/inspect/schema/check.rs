@@ -74,7 +74,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Sets the keys with defaults, which count as present even if they are missing.
+    /// Sets the keys that have defaults. These keys count as present even if they are missing.
     pub(super) fn with_defaults(mut self, defaults: Defaults<'s>) -> Self {
         self.defaults = Rc::new(defaults);
         self
@@ -333,8 +333,8 @@ impl<'s> Checker<'s> {
     }
 
     /// Explains why a node matches none of several schemas. Includes the first mismatch that
-    /// [`Self::check_shallow`] finds for each schema, unless there are more than eight schemas or the
-    /// message of a mismatch contains a semicolon.
+    /// [`Self::check_shallow`] finds for each schema. Omits all mismatches if there are more than
+    /// eight schemas, or if a message contains a semicolon, which separates the messages.
     fn none_of(
         &mut self,
         node: YamlNode<'_>,
@@ -366,7 +366,8 @@ impl<'s> Checker<'s> {
         Ok(message)
     }
 
-    /// Follows references, and then checks only a few keywords that do not contain other schemas.
+    /// Checks a node against a few keywords of a schema, none of which contain other schemas. If the
+    /// schema is a reference, uses the keywords of the schema that it refers to.
     fn check_shallow(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<()> {
         let mut schema = schema;
         for _ in 0..8 {
@@ -459,8 +460,8 @@ impl<'s> Checker<'s> {
         let items = schema.node.get("items").filter(|items| items.kind() == NodeKind::Sequence);
         let (Some(items), Type::Array) = (items, scalars::type_of(node)) else { return Ok(true) };
         if value.as_bool() == Some(false) && node.len() > items.len() {
-            let found = scalars::number_of(node.len(), "item");
-            let message = format!("{found}, expected at most {}", items.len());
+            let most = scalars::number_of(items.len(), "item");
+            let message = format!("expected at most {most}, found {}", node.len());
             return self.fail(Code::SchemaMismatch, node, schema, "additionalItems", message);
         }
         let mut is_valid = true;

@@ -1,7 +1,8 @@
 //! Keys that have a default value in a schema.
 //!
-//! Up to version 1.5.0 of the standard, the reference implementation adds keys with a default to a
-//! tree before checking it, so they never count as missing. It finds the defaults through
+//! Before it checks a tree, the reference implementation fills in the missing keys that have a
+//! default. These keys therefore never count as missing. This does not apply to files that declare a
+//! version of the standard later than 1.5.0. The reference implementation finds the defaults through
 //! `properties`, `items`, `allOf` and `$ref`, but not through alternatives.
 
 use std::collections::{HashMap, HashSet};
@@ -27,8 +28,8 @@ pub(super) struct Defaults<'s> {
 }
 
 impl<'s> Defaults<'s> {
-    /// Finds the keys with defaults that are missing in the nodes of a file. Finds none if the file
-    /// declares a version of the standard after 1.5.0. Fails if the search takes more than
+    /// Finds the keys that have a default and are missing in the nodes of a file. If the file declares
+    /// a version of the standard later than 1.5.0, finds no keys. Fails if the search takes more than
     /// `max_steps` steps.
     pub(super) fn find(
         schemas: &'s Schemas,

@@ -124,7 +124,7 @@ impl Schemas {
             };
             left.extend(parts("allOf"));
             let choices = parts("anyOf").chain(parts("oneOf")).take(MAX_SCHEMAS);
-            // If the check exceeds a limit, the node counts as not matching.
+            // If the check exceeds a limit, treat the node as not matching.
             left.extend(choices.filter(|choice| checker.is_match(node, *choice).unwrap_or(false)));
         }
         all

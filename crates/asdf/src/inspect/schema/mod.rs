@@ -19,11 +19,12 @@
 //! ```
 //!
 //! As in the reference implementation, every node with a tag is checked against the schemas for that tag,
-//! unless the tag is one of YAML's own. Keywords are also interpreted as leniently as in that implementation:
-//! `format` has no effect, except that `type: string` with `format: date-time` allows times, and keys next to
-//! `$ref` in a schema are ignored. A node `{$ref: URI}` is not checked, because its content is elsewhere;
-//! however, the root and nodes with other keys next to `$ref` are checked as usual. Nothing is ever fetched over
-//! a network.
+//! unless the tag is one of YAML's own. Keywords are also interpreted as leniently as in that implementation.
+//! `format` has no effect, except that `type: string` with `format: date-time` allows times. Keys next to `$ref`
+//! in a schema are ignored. Nothing is ever fetched over a network.
+//!
+//! A node `{$ref: URI}` is not checked, because its content is elsewhere. This does not apply to the root or to
+//! nodes with other keys next to `$ref`.
 //!
 //! ```
 //! use asdf::Asdf;
@@ -90,10 +91,12 @@ impl Asdf {
     /// Checks all nodes with tags against the schemas for these tags, and returns the mismatches in document
     /// order. A tag without a schema is reported once, with [`Code::NoSchema`].
     ///
-    /// In files that declare version 1.5.0 of the standard, an earlier version or none, keys with a
-    /// default count as present, because the reference implementation fills them in. If several
-    /// manifests contain a tag, the newest manifest whose extension is listed in the history of the
-    /// file is used or, if none is listed, the newest of all.
+    /// If the file declares no version of the standard, or version 1.5.0 or earlier, a key that has a
+    /// default value in the schema never counts as missing, because the reference implementation
+    /// fills it in.
+    ///
+    /// If several manifests contain a tag, the newest manifest whose extension is listed in the
+    /// history of the file is used. If none is listed, the newest of all is used.
     ///
     /// # Errors
     ///

@@ -248,7 +248,8 @@ fn counted(keyword: &str, count: usize, bound: YamlNode<'_>, one: &str) -> Optio
     let found = i128::try_from(count).unwrap_or(i128::MAX);
     let fits = if is_least { found >= bound } else { found <= bound };
     let relation = if is_least { "least" } else { "most" };
-    (!fits).then(|| format!("{}, expected at {relation} {bound}", number_of(count, one)))
+    let plural = if bound == 1 { "" } else { "s" };
+    (!fits).then(|| format!("expected at {relation} {bound} {one}{plural}, found {count}"))
 }
 
 /// Formats a count with its noun, such as `1 item` or `2 items`.

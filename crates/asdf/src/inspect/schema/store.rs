@@ -33,7 +33,8 @@ pub struct Schemas {
 struct TagSchemas {
     /// URI of the extension to which the manifest belongs.
     extension: Option<String>,
-    /// The version at the end of the extension's URI or, if there is no extension, of the manifest's `id`.
+    /// The version at the end of the extension's URI. If there is no extension, the version at the end of the
+    /// manifest's `id`.
     version: Option<Version>,
     uris: Vec<String>,
 }
@@ -57,8 +58,8 @@ impl<'s> FileTags<'s> {
     }
 
     /// Returns the URIs of the schemas for a tag. If several manifests contain the tag, the newest manifest
-    /// whose extension is listed in the file is used or, if none is listed, the newest of all. For a tag without
-    /// a manifest, the URI is derived from the tag, as was usual before manifests existed.
+    /// whose extension is listed in the file is used. If none is listed, the newest of all is used. For a tag
+    /// without a manifest, the URI is derived from the tag, as was usual before manifests existed.
     pub(super) fn schemas_of(&self, tag: &str) -> Vec<&'s str> {
         if let Some(manifests) = self.schemas.by_tag.get(tag) {
             let is_named = |manifest: &TagSchemas| {
@@ -86,7 +87,7 @@ impl<'s> FileTags<'s> {
 pub struct FolderReport {
     /// Number of schemas and manifests that have been read.
     pub read: usize,
-    /// YAML files and subfolders that could not be read, each with the error.
+    /// YAML files and subfolders that could not be read, each with its error.
     pub failed: Vec<(PathBuf, Error)>,
 }
 
@@ -96,15 +97,17 @@ impl Schemas {
         Self::default()
     }
 
-    /// Returns `true` if no document in the collection has an `id`. A manifest may lack one.
+    /// Returns `true` if no document in the collection has an `id`. Manifests without an `id` do not count.
     pub fn is_empty(&self) -> bool {
         self.by_uri.is_empty()
     }
 
     /// Reads a schema or a manifest. Returns `false` and ignores the text if it has neither `id` nor `tags`.
+    ///
     /// If several documents have the same `id`, the one that was added first is used. If several manifests
     /// contain the same tag, [`Asdf::validate`](crate::Asdf::validate) and [`describe`](Self::describe) use the
-    /// newest one whose extension is listed in the history of the file or, if none is listed, the newest of all.
+    /// newest manifest whose extension is listed in the history of the file. If none is listed, they use the
+    /// newest of all.
     ///
     /// # Errors
     ///
@@ -150,7 +153,7 @@ impl Schemas {
     /// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the folder cannot be opened, or if an error occurs
     /// while listing it or a subfolder. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the folder
     /// and its subfolders contain more than 200,000 files and folders. The report lists the subfolders that
-    /// cannot be opened, and the YAML files that cannot be read, are invalid or are larger than 16 MiB.
+    /// cannot be opened, and the YAML files that are unreadable, invalid or larger than 16 MiB.
     #[cfg(any(unix, windows))]
     pub fn add_folder(&mut self, folder: impl AsRef<Path>) -> Result<FolderReport> {
         let mut report = FolderReport::default();
@@ -194,7 +197,7 @@ impl Schemas {
         Ok(report)
     }
 
-    /// Returns the schema with this URI or, if the URI has a fragment, the node to which the fragment leads.
+    /// Returns the schema with this URI. If the URI has a fragment, returns the node to which the fragment leads.
     pub(super) fn find(&self, uri: &str) -> Option<Place<'_>> {
         let (uri, fragment) = uri::split(uri);
         let number = *self.by_uri.get(uri)?;

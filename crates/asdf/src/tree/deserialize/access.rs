@@ -119,7 +119,7 @@ where
     }
 }
 
-/// An enum variant: its name and, if it has any, its content.
+/// A variant of an enum: its name and its optional content.
 pub(super) struct Variant<'w, 'a> {
     pub(super) name: &'a str,
     /// The node whose text is the name of the variant: a scalar, or the key of a mapping.

@@ -1,4 +1,4 @@
-//! Errors from visitors. Their positions are added while the errors are passed on.
+//! Errors from visitors. Their positions are added while the errors are passed up to the caller.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::de;
 use crate::error::{Error, ErrorKind};
 use crate::yaml::YamlNode;
 
-/// Maximum length of a message in characters. A message may contain the text of a node.
+/// Maximum length of a message in characters. Without a limit, a message could quote the text of a node in full.
 const MAX_MESSAGE: usize = 300;
 
 /// Maximum length in bytes of a pointer in an error.

@@ -17,13 +17,13 @@
 //! | other tags | the content |
 //!
 //! Enums are tagged externally, as in JSON: a variant is either a string with its name, or a mapping
-//! with one entry, whose key is the name and whose value is the content. Names are used as written,
-//! so `on` is a variant, not a boolean. Arrays are deserialized as the mapping or sequence in the tree; use
+//! with one entry, whose key is the name and whose value is the content. Names of variants are used as
+//! written, so `on` is a variant, not a boolean. Arrays are deserialized as the mapping or sequence in the tree; use
 //! [`Node::ndarray`](super::Node::ndarray) to read their elements.
 //!
-//! Aliases are followed. Deserializing fails with the position of the node if a node contains itself, if nodes
-//! are nested too deeply, or if aliases expand to much more than the document contains. Nodes that a type ignores
-//! are never visited.
+//! Aliases are followed. Deserializing fails if a node contains itself, if nodes are nested too deeply, or if
+//! aliases and merge keys expand to much more than the document contains. The error states the position of the
+//! node. Nodes that a type ignores are never visited.
 
 mod access;
 mod failure;
@@ -98,8 +98,8 @@ impl<'a> YamlNode<'a> {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a node does not fit the type, contains itself,
-    /// or exceeds the [limits](DeserializeLimits). The error contains the line and column of the node, and its
-    /// JSON Pointer, unless that is longer than 1 KiB.
+    /// or exceeds the [limits](DeserializeLimits). The error contains the line and column of the node. It also
+    /// contains the JSON Pointer to the node, unless the pointer is longer than 1 KiB.
     pub fn deserialize<T: Deserialize<'a>>(self) -> Result<T> {
         self.deserialize_with(&DeserializeLimits::default())
     }
@@ -219,7 +219,7 @@ struct Path<'p> {
 enum Form {
     Value,
     Key,
-    /// A mapping with one entry, as key and value.
+    /// A mapping with one entry, read as a key and a value.
     Pair,
 }
 
@@ -241,7 +241,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
             let limit = self.walk.limits.max_depth;
             return Err(Failure::at_node(
                 self.node,
-                format!("the node is nested too deeply, expected at most {limit} levels"),
+                format!("the node is nested more than {limit} levels deep"),
             ));
         }
         let mut above = self.path;
@@ -289,8 +289,8 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         Entries::visit(entries, &path, self, visitor)
     }
 
-    /// Returns the entries of a mapping. Merged entries are collected in memory, so they count even
-    /// if they are not visited.
+    /// Returns the entries of a mapping. Merged entries are collected in memory, so they count towards
+    /// the limit even if they are not visited.
     fn entries(
         &self,
     ) -> Result<impl ExactSizeIterator<Item = (YamlNode<'a>, YamlNode<'a>)> + use<'a>, Failure>

@@ -10,7 +10,8 @@ use crate::yaml::edit::place::{
 use crate::yaml::edit::splices::Splices;
 use crate::yaml::{NodeStyle, YamlNode};
 
-/// Adds an entry at the end of a mapping. Returns `None` if it cannot be inserted into the text.
+/// Returns the replacements that add an entry at the end of a mapping, or `None` if the entry cannot be inserted
+/// into the text.
 pub(super) fn entry(
     text: &TreeText,
     container: YamlNode<'_>,
@@ -24,7 +25,8 @@ pub(super) fn entry(
     add(text, container, emission, &|fragment| fragment.entry(key))
 }
 
-/// Adds an item at the end of a list. Returns `None` if it cannot be inserted into the text.
+/// Returns the replacements that add an item at the end of a list, or `None` if the item cannot be inserted into
+/// the text.
 pub(super) fn item(
     text: &TreeText,
     container: YamlNode<'_>,

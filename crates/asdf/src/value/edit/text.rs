@@ -111,7 +111,7 @@ impl TreeText {
     /// # Errors
     ///
     /// Same as [`Tree::set`] and [`Tree::write_yaml`]. Also fails with [`ErrorKind::Unwritable`] if the pointer
-    /// is empty, or if the text cannot be changed there without also changing another value, and with
+    /// is empty, or if the text cannot be edited without also changing another value, and with
     /// [`ErrorKind::Limit`] if the edited tree exceeds the limits.
     pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {
         *self = self.with(pointer, value)?;
@@ -119,8 +119,8 @@ impl TreeText {
     }
 
     /// Checks that [`set`](Self::set) would not create collections along the path, because a missing collection
-    /// suggests a mistake in the pointer. If the value becomes an item of a list, however, this list may be
-    /// missing.
+    /// suggests a mistake in the pointer. If the pointer refers to an item of a list, however, the list itself
+    /// may be missing.
     ///
     /// ```
     /// let text = asdf::value::TreeText::parse("meta: {gain: 2.5}")?;
@@ -211,8 +211,8 @@ impl TreeText {
     /// # Errors
     ///
     /// Same as [`YamlNode::pointer`]. Also fails with [`ErrorKind::Unwritable`] if the pointer is empty, if the
-    /// key is inherited through a merge key, or if the text cannot be changed there without also changing
-    /// another value, and with [`ErrorKind::Limit`] if the edited tree exceeds the limits.
+    /// key is inherited through a merge key, or if the text cannot be edited without also changing another
+    /// value, and with [`ErrorKind::Limit`] if the edited tree exceeds the limits.
     pub fn remove(&mut self, pointer: &str) -> Result<()> {
         let target = Target::find_existing(self.document.root(), pointer)?;
         let container = target.member_of.map_or(target.container, |(mapping, _)| mapping);
@@ -385,7 +385,7 @@ impl TreeText {
         replace::value(&self.text, slot, new)
     }
 
-    /// Converts the line breaks in a string to the kind that the tree uses.
+    /// Converts the line breaks in a string to the kind used in the text of the tree.
     pub(super) fn with_line_breaks(&self, text: String) -> String {
         let first = self.text.find('\n').unwrap_or_default();
         let has_returns = first > 0 && self.text.as_bytes().get(first - 1) == Some(&b'\r');
@@ -410,7 +410,8 @@ impl TreeText {
         (asdf, yaml)
     }
 
-    /// Returns a document that consists of a list with one value, for comparison with the edited text.
+    /// Returns a document whose root is a list that contains only the given value, for comparison with the
+    /// edited text.
     ///
     /// Parses with the limits of the edited text, but with the default scalar rules, because `emit`
     /// writes for these rules. With other rules, the comparison could miss that a scalar in the

@@ -12,7 +12,7 @@ pub(crate) fn is_made_up_anchor(name: &str) -> bool {
 /// The state of a shared node's anchor.
 #[derive(Clone, Debug)]
 pub(super) enum Anchor {
-    /// The node occurs only once and needs no anchor.
+    /// The node needs no anchor.
     None,
     /// The anchor has not been written yet. If it has no name, a name will be generated.
     Planned(Option<String>),
@@ -20,8 +20,8 @@ pub(super) enum Anchor {
     Written(String),
 }
 
-/// Returns the anchor state of each shared node. A node needs an anchor if it occurs more than once or has a
-/// name.
+/// Returns the anchor state of each shared node. A node needs an anchor if it occurs more than once. A named
+/// anchor is kept even if the node occurs only once.
 pub(super) fn anchors(tree: &Tree) -> Vec<Anchor> {
     let mut counts = vec![0_usize; tree.shared().len()];
     if counts.is_empty() {

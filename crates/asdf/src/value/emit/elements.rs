@@ -189,7 +189,7 @@ fn has_wide_integers(datatype: &Datatype) -> bool {
     }
 }
 
-/// Returns `true` if all integers in an element, including nested lists, are in the range of literals.
+/// Returns `true` if all integers in an element, including those in nested lists, are in the range of literals.
 fn is_of_literals(value: &Value) -> bool {
     match value {
         Value::Int(integer) => integer.as_i128().is_some_and(|value| LITERALS.contains(&value)),

@@ -1,5 +1,5 @@
-//! Writing part of a tree for insertion into an existing text: a mapping entry, a list item, or the text after
-//! a key or dash.
+//! Writing part of a tree for insertion into existing text: a mapping entry, a list item, or the text after a
+//! key or dash.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,8 +25,8 @@ pub(crate) struct Fragment<'a> {
     pub(crate) handles: (bool, bool),
     /// The names of all anchors in the text, which new anchors must not use.
     pub(crate) taken: HashSet<String>,
-    /// The anchors of shared nodes, by the index of the shared node: the name of the anchor, and
-    /// whether the text already contains the node.
+    /// Maps the index of a shared node to the name of its anchor, and to a flag that is `true` if the
+    /// text already contains the node.
     pub(crate) known: HashMap<usize, (String, bool)>,
 }
 

@@ -33,9 +33,9 @@ const MAX_SIMPLE_KEY: usize = 128;
 /// Number of bytes of text that are collected before they are written.
 const BUFFER: usize = 64 << 10;
 
-/// The prefix of tags that begin with the handle `!`.
+/// The tag prefix that the handle `!` stands for.
 pub(crate) const ASDF_PREFIX: &str = "tag:stsci.edu:asdf/";
-/// The prefix of tags that begin with the handle `!!`.
+/// The tag prefix that the handle `!!` stands for.
 pub(crate) const YAML_PREFIX: &str = "tag:yaml.org,2002:";
 
 /// Returns `true` if the elements of an array can be written inline in a form that the reference implementation

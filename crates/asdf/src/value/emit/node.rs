@@ -1,7 +1,8 @@
 //! Writing a node of the tree as a separate YAML document.
 //!
 //! When read back, the text results in the same nodes: tags, anchors, aliases and merge keys are preserved, and
-//! styles in most cases. Comments are omitted, unless the node is the root, whose text is copied from the file.
+//! so are most styles. Comments are omitted. For the root, however, the text is copied from the file, including
+//! comments.
 
 use std::io::Write;
 
