@@ -195,6 +195,11 @@ impl Array {
             Unit::Whole => rows,
         })
     }
+
+    /// Returns `true` if a part of a row can be read without decoding the rest of the row.
+    fn are_rows_divisible(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(matches!(self.run(py, false, |array| array.unit())?, Unit::Byte))
+    }
 }
 
 /// Converts a single item of a Python index, such as an integer or a slice.

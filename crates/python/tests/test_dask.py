@@ -169,6 +169,18 @@ def test_tiles_do_not_divide_rows_that_are_decoded_together(
     np.testing.assert_array_equal(_compute(array), values)
 
 
+@pytest.mark.parametrize(("compression", "is_divided"), [(None, True), ("zlib", False)])
+def test_only_uncompressed_rows_are_divided(
+    compression: str | None, is_divided: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.arange(1024 * 1024, dtype="float64").reshape(1, 1024, 1024)
+    scibin.asdf.write("a.asdf", {"x": values}, compression=compression)
+    monkeypatch.setattr("scibin.dask.TARGET", 2 << 20)
+    array = scibin.dask.open("a.asdf", "x")
+    assert (array.npartitions > 1) == is_divided
+    np.testing.assert_array_equal(_compute(array), values)
+
+
 def test_several_paths_open_a_list_of_arrays_with_their_own_shapes() -> None:
     scibin.asdf.write("a.asdf", {"x": np.zeros(3)})
     scibin.asdf.write("b.asdf", {"x": np.ones((2, 2), ">i2")})

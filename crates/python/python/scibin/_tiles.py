@@ -39,16 +39,24 @@ class ArrayPath:
         """Return the shape and type of the array, without reading elements."""
         with asdf.open(self.path) as file:
             array = _array(file, self.pointer)
-            return Template(array.shape, array.dtype.newbyteorder("="), array.chunks[:1])
+            dtype = array.dtype.newbyteorder("=")
+            return Template(
+                array.shape, dtype, array.chunks[:1], array._raw.are_rows_divisible()
+            )
 
 
 @dataclass(frozen=True)
 class Template:
-    """The shape and type of an array, and the number of rows that must be decoded together."""
+    """The shape and type of an array, and the parts of it that must be decoded together.
+
+    ``unit`` is the number of rows that must be decoded together. If ``are_rows_divisible`` is
+    true, a part of a row can be read without decoding the rest of it.
+    """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     unit: tuple[int, ...] = ()
+    are_rows_divisible: bool = False
 
     def check(self, values: NDArray | npt.NDArray[Any] | Template, path: str) -> None:
         """Raise `ValueError` if an array does not have this shape and type."""
