@@ -20,7 +20,7 @@ impl Memory {
 
 #[pymethods]
 impl Memory {
-    /// The description of the bytes for numpy, in version 3 of the array interface.
+    /// Describes the bytes to numpy, in version 3 of the array interface.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let interface = PyDict::new(py);

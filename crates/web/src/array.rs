@@ -41,7 +41,7 @@ impl Array<'_> {
         len.saturating_mul(self.datatype().itemsize())
     }
 
-    /// Returns the part of the array that `slices` select.
+    /// Returns the part of the array selected by `slices`.
     pub(crate) fn slice(&self, slices: &[Slice]) -> Result<Self> {
         Ok(match self {
             Self::Asdf(array) => Self::Asdf(array.slice(slices)?),
@@ -59,8 +59,8 @@ impl Array<'_> {
         })
     }
 
-    /// Returns the part of the array that the page has selected: `slice` of the array or of one of
-    /// its fields. An empty `slice` selects all elements.
+    /// Returns the part of the array that the page has selected: applies `slice` to the array, or to
+    /// `field` if it is given. An empty `slice` selects all elements.
     pub(crate) fn select(&self, field: Option<&str>, slice: &str) -> Result<Self> {
         let array = match field {
             Some(name) => self.field(name)?,

@@ -258,5 +258,5 @@ impl RowWriter {
 fn size_of_row(datatype: &Datatype, row: &[u64]) -> Result<u64> {
     let size = byte_size(row, datatype.itemsize());
     size.filter(|&size| size > 0)
-        .ok_or_else(|| Error::unwritable("the size of a row must be from 1 to 2^63 - 1 bytes"))
+        .ok_or_else(|| Error::unwritable("a row must have from 1 to 2^63 - 1 bytes"))
 }

@@ -172,7 +172,7 @@ impl BloscpackFile {
         })
     }
 
-    /// Checks the whole file. Returns a tuple of three: `True` if no diagnostic is worse than a
+    /// Checks the whole file. Returns three values: `True` if no diagnostic is worse than a
     /// note, the number of checked chunks, and the diagnostics.
     fn verify<'py>(
         &self,

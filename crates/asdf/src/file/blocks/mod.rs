@@ -129,8 +129,8 @@ impl<'a> Blocks<'a> {
         if is_certain { Ok(block) } else { Err(block.error(BlockError::Uncertain)) }
     }
 
-    /// Returns the first block number that is uncertain because of a gap in a salvaged file, or `usize::MAX` if
-    /// all numbers are certain.
+    /// Returns the first block number of a salvaged file that is uncertain, or `usize::MAX` if all numbers are
+    /// certain.
     pub(crate) fn certain(self) -> usize {
         self.store.certain()
     }

@@ -99,7 +99,7 @@ impl BlockTable {
         self.certain
     }
 
-    /// Returns the number of the first block after all gaps of a salvaged file. From this block on, numbers that count
+    /// Returns the number of the first block after all gaps of a salvaged file. From this block on, numbers counted
     /// from the end of the file are certain.
     pub(super) fn certain_from_end(&self) -> usize {
         gaps(&self.blocks, self.certain).last().copied().unwrap_or(self.certain)

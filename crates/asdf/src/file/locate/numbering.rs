@@ -7,9 +7,10 @@
 //! else     blocks after the gap get numbers that no array refers to, so no array reads them
 //! ```
 //!
-//! Both reading and repair use [`number`]. Reading numbers the blocks before the tree is parsed, so
-//! it cannot use the arrays, but it accepts an index even if the blocks have drifted from its offsets.
-//! Repair starts from the blocks that reading found, and also uses the sizes that the arrays need.
+//! Both the reader and `repair` call [`number`]. The reader numbers the blocks before the tree is
+//! parsed, so it cannot use the arrays, but it accepts an index even if the blocks have drifted from
+//! the listed offsets. `repair` starts from the blocks that the reader found, and also uses the sizes
+//! that the arrays need.
 
 use std::collections::HashMap;
 use std::ops::Range;

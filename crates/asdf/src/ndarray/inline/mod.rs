@@ -104,7 +104,7 @@ impl Budget<'_> {
     }
 }
 
-/// A single element, or a list of numbers that are the elements along the last axis.
+/// A single element, or a list of numbers that holds the elements along the last axis.
 #[derive(Clone, Copy)]
 enum Leaf<'a> {
     Node(YamlNode<'a>),

@@ -135,7 +135,8 @@ pub(super) fn examine(
 }
 
 /// Estimates how many stored bytes of a block are missing if only `len` bytes are left. Uses the
-/// smallest size in the header, because damaged sizes are usually too large.
+/// smallest stored size in the header that is at least `len`, because damaged sizes are usually too
+/// large.
 fn missing_len(header: &BlockHeader, len: u64) -> u64 {
     let mut sizes = vec![header.used_size, header.allocated_size];
     if !header.is_compressed() {

@@ -19,7 +19,7 @@ fn open(bytes: Vec<u8>) -> Asdf {
     Asdf::from_bytes(bytes).unwrap()
 }
 
-/// A source that is not in memory and records all reads.
+/// A source that records all reads, and that does not report that its bytes are in memory.
 struct Logged(ReadLog<Bytes>);
 
 impl ReadAt for Logged {
