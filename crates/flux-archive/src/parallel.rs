@@ -31,6 +31,18 @@ pub(crate) fn join<A: Send, B: Send>(
     (first(), second())
 }
 
+/// Calls `each` for every item, in parallel.
+#[cfg(unix)]
+pub(crate) fn for_each<T: Send>(items: &mut [T], each: impl Fn(&mut T) + Sync + Send) {
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::prelude::*;
+        items.par_iter_mut().for_each(each);
+    }
+    #[cfg(not(feature = "rayon"))]
+    items.iter_mut().for_each(each);
+}
+
 /// Calls `each` for every item, in parallel. Each call also receives a value created by `state`;
 /// this value may be reused for later items on the same thread. Returns the results in the order of
 /// the items. An error ends the work early, although other threads may still start a few items.

@@ -21,6 +21,7 @@ use super::raw::RawEntries;
 use super::report::Report;
 use crate::error::Result;
 use crate::model::{Content, Entry};
+use crate::parallel::join;
 
 /// The number of bytes in a window. A window fits in the processor's cache, so its bytes are still cached when they are
 /// checked. Extraction takes 0.95 times as long as with windows of 4 MiB (`cargo xtask bench flux-archive`, row
@@ -68,7 +69,8 @@ impl OpenOptions {
     ///
     /// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the source cannot be read.
     pub fn locate<'s>(&self, source: &'s (impl ReadAt + 's)) -> Result<Option<Located<'s>>> {
-        self.locate_in(source, WINDOW, MAX_WINDOW)
+        // Run in the pool, because a thread outside of it would have to wait for the pool for each long string.
+        join(|| self.locate_in(source, WINDOW, MAX_WINDOW), || ()).0
     }
 
     /// Like [`locate`](Self::locate), but with windows of `min_len` to `max_len` bytes.
@@ -85,7 +87,7 @@ impl OpenOptions {
         }
         let mut located = Located { source, entries: Vec::new(), data: Vec::new() };
         let (mut window, mut offset, mut len) = (Vec::new(), 0, min_len);
-        let mut long: Option<LongString> = None;
+        let (mut long, mut pieces): (Option<LongString>, _) = (None, Vec::new());
         loop {
             // If there is a long string, the window starts with the part of its entry before the
             // string.
@@ -107,7 +109,8 @@ impl OpenOptions {
                 }
                 Read::TooLong { data } => data.filter(|_| long.is_none()),
             };
-            let found = start.map(|start| LongString::scan(source, offset, start)).transpose()?;
+            let scan = |start| LongString::scan(source, offset, start, &mut pieces);
+            let found = start.map(scan).transpose()?;
             if let Some(found) = found.flatten() {
                 offset = found.range.end;
                 long = Some(found);
@@ -375,6 +378,26 @@ mod tests {
         }
         let json = format!(r#"[{{"path":"f","mode":33188,"data":"{valid}"}}]"#);
         assert!(is_located(json.as_bytes(), MAX));
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn long_strings_are_located_on_any_number_of_threads() {
+        for threads in [1, 2, 5] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            for unit in [r"\ud83d\ude00", "日本", "é", r#"plain \\\""#, "Az+/"] {
+                for before in 0..4 {
+                    let data = "x".repeat(before) + &unit.repeat(12 * PIECE / unit.len());
+                    let len = serde_json::from_str::<String>(&format!("\"{data}\"")).unwrap().len();
+                    let document = archive("utf-8", &data, len);
+                    let is_located = pool.install(|| is_located(&document, MAX));
+                    assert!(is_located, "{unit} after {before} on {threads} threads");
+                }
+            }
+            let bytes = vec![7; 12 * PIECE];
+            let document = archive("base64", Base64::encode(&bytes).as_str(), bytes.len());
+            assert!(pool.install(|| is_located(&document, MAX)));
+        }
     }
 
     #[test]

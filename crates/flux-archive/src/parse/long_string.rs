@@ -19,9 +19,21 @@ use super::located::text_of;
 use super::raw::RawEntry;
 use crate::error::Result;
 use crate::json::{Json, MAX_ESCAPE, are_base64, integer, scan_piece};
+use crate::parallel::{for_each, threads};
 
-/// The number of bytes to check at a time.
+/// The number of bytes to read at a time.
 pub(super) const PIECE: usize = 64 << 10;
+
+/// The number of bytes at the end of a piece that are also at the start of the next piece. They show
+/// whether the string continues, and complete a character. A multiple of 4, so that pieces start
+/// between base64 groups.
+const OVERLAP: usize = 4;
+
+/// The number of pieces per thread that are checked at a time.
+const PIECES: usize = 2;
+
+/// The maximum number of threads that check pieces.
+const MAX_THREADS: usize = 8;
 
 /// The checked part of a string in a source.
 pub(super) struct LongString {
@@ -39,49 +51,63 @@ pub(super) struct LongString {
 impl LongString {
     /// Checks the string that starts `head` bytes after `offset` in the source. Returns `None` if the string fits in
     /// one piece, is malformed, or contains a NUL or an unpaired surrogate.
-    pub(super) fn scan(source: &dyn ReadAt, offset: u64, head: usize) -> Result<Option<Self>> {
+    ///
+    /// All threads check pieces, on the assumption that no escape continues in the next piece. Where one does, the
+    /// pieces after it are checked again. On two threads, `locate` takes 0.55 to 0.75 times as long as on one, and
+    /// extraction on two threads takes 0.85 to 0.9 times as long as without this (`cargo xtask bench flux-archive`,
+    /// rows `medium`, `large` and `text: extract, all inside`).
+    pub(super) fn scan(
+        source: &dyn ReadAt,
+        offset: u64,
+        head: usize,
+        pieces: &mut Vec<Piece>,
+    ) -> Result<Option<Self>> {
         let start = offset + head as u64;
         let mut string = Self { head, range: start..start, text_len: 0, is_base64: true };
-        let mut piece = vec![0; PIECE];
+        let most = match threads() {
+            1 => 1,
+            threads => PIECES * threads.min(MAX_THREADS),
+        };
+        pieces.resize_with(most, Piece::default);
         loop {
-            let rest = usize::try_from(source.len() - string.range.end).unwrap_or(usize::MAX);
-            piece.truncate(rest);
-            source.read_exact_at(&mut piece, string.range.end)?;
-            let is_first = string.range.is_empty();
-            match string.extend(&piece) {
-                Some(Extended::Part) => {}
-                Some(Extended::All) if !is_first => return Ok(Some(string)),
-                _ => return Ok(None),
+            let offsets = (string.range.end..source.len()).step_by(PIECE - OVERLAP);
+            let mut used = 0;
+            for (piece, offset) in pieces.iter_mut().zip(offsets) {
+                (piece.offset, used) = (offset, used + 1);
+            }
+            if used == 0 {
+                return Ok(None);
+            }
+            for_each(&mut pieces[..used], |piece| piece.check(source, start));
+            for piece in &mut pieces[..used] {
+                let part = piece.part.take().transpose()?;
+                if piece.start != string.range.end {
+                    break;
+                }
+                let is_first = string.range.is_empty();
+                match part.and_then(|part| string.extend(&part)) {
+                    Some(Extended::Part) => {}
+                    Some(Extended::All) if !is_first => return Ok(Some(string)),
+                    _ => return Ok(None),
+                }
             }
         }
     }
 
-    /// Checks the next piece of the source, which may continue after the string.
-    fn extend(&mut self, piece: &[u8]) -> Option<Extended> {
-        let groups = without_last_group(piece);
-        // Base64 is valid text without escapes.
-        if self.is_base64 && !groups.is_empty() && are_base64(groups) {
-            self.advance(groups.len(), groups.len() as u64);
-            return Some(Extended::Part);
-        }
-        let text = text_of(piece, false)?.as_bytes();
-        let (end, measure) = scan_piece(text);
-        let is_end = text.get(end) == Some(&b'"');
-        let groups = without_last_group(&text[..end]);
-        self.is_base64 &= are_base64(groups);
-        let (used, len) =
-            if self.is_base64 { (groups.len(), groups.len() as u64) } else { (end, measure.len) };
-        // At the end of a piece, at most an incomplete escape may remain.
-        if measure.nul || !is_end && (used == 0 || text.len() - end > MAX_ESCAPE) {
+    /// Adds the next part of the string. Returns `None` if it is invalid.
+    fn extend(&mut self, part: &Part) -> Option<Extended> {
+        self.is_base64 &= part.is_base64;
+        let (used, text_len) = if self.is_base64 {
+            (part.groups, part.groups as u64)
+        } else {
+            (part.len, part.text_len)
+        };
+        if !part.is_end && used == 0 {
             return None;
         }
-        self.advance(used, len);
-        Some(if is_end { Extended::All } else { Extended::Part })
-    }
-
-    fn advance(&mut self, used: usize, text_len: u64) {
         self.range.end += used as u64;
         self.text_len += text_len;
+        Some(if part.is_end { Extended::All } else { Extended::Part })
     }
 
     /// Subtracts the decoded length of the checked part from the `size` of an entry that was read without this part.
@@ -104,13 +130,83 @@ impl LongString {
     }
 }
 
-/// The result of checking a piece: more of the string follows, or all of it has been checked.
+/// The result of adding a part: more of the string follows, or all of it has been checked.
 enum Extended {
     Part,
     All,
 }
 
-/// Returns the groups of 4 characters before the last group, which may be incomplete.
-fn without_last_group(text: &[u8]) -> &[u8] {
-    &text[..text.len().saturating_sub(1) / 4 * 4]
+/// A piece of the source, in a buffer that is reused. It may continue after the string.
+#[derive(Default)]
+pub(super) struct Piece {
+    offset: u64,
+    bytes: Vec<u8>,
+    /// The position in the source of the first character that begins in the piece.
+    start: u64,
+    /// The part of the string in the piece, or `None` if the piece is not valid.
+    part: Option<Result<Part>>,
+}
+
+impl Piece {
+    /// Reads and checks the piece of a string that starts at `start`. Every piece but the first may begin within a
+    /// character, which belongs to the previous piece.
+    fn check(&mut self, source: &dyn ReadAt, start: u64) {
+        let rest = usize::try_from(source.len() - self.offset).unwrap_or(usize::MAX);
+        self.bytes.resize(rest.min(PIECE), 0);
+        if let Err(error) = source.read_exact_at(&mut self.bytes, self.offset) {
+            self.part = Some(Err(error.into()));
+            return;
+        }
+        let (own, next) = match rest {
+            ..=PIECE => (&self.bytes[..], &[][..]),
+            _ => self.bytes.split_at(PIECE - OVERLAP),
+        };
+        let continued = |bytes: &[u8]| {
+            bytes.iter().take(OVERLAP - 1).take_while(|&&byte| byte & 0xc0 == 0x80).count()
+        };
+        let skipped = if self.offset == start { 0 } else { continued(own) };
+        self.start = self.offset + skipped as u64;
+        self.part = if next.first().is_some_and(|&byte| byte != b'"') && are_base64(own) {
+            Some(Ok(Part::of_base64(own.len())))
+        } else {
+            let end = own.len() + continued(next);
+            Part::of_text(&self.bytes[skipped..end]).map(Ok)
+        };
+    }
+}
+
+/// The part of a string in a piece.
+struct Part {
+    /// The length of the part in bytes, as written.
+    len: usize,
+    /// The length of the part in bytes, decoded as text.
+    text_len: u64,
+    /// The length of the groups of 4 characters in the part, except for the last group of the string.
+    groups: usize,
+    /// Whether the groups are base64.
+    is_base64: bool,
+    /// Whether the string ends after this part.
+    is_end: bool,
+}
+
+impl Part {
+    /// Returns a part of `len` characters of base64, which are valid text without escapes. The string continues after
+    /// the part.
+    fn of_base64(len: usize) -> Self {
+        Self { len, text_len: len as u64, groups: len, is_base64: true, is_end: false }
+    }
+
+    /// Checks text, which may continue after the string. Returns `None` if it is invalid, or if it ends within more
+    /// than an escape.
+    fn of_text(text: &[u8]) -> Option<Self> {
+        let text = text_of(text, false)?.as_bytes();
+        let (len, measure) = scan_piece(text);
+        let is_end = text.get(len) == Some(&b'"');
+        if measure.nul || !is_end && text.len() - len > MAX_ESCAPE {
+            return None;
+        }
+        let groups = &text[..len.saturating_sub(1) / 4 * 4];
+        let is_base64 = are_base64(groups);
+        Some(Self { len, text_len: measure.len, groups: groups.len(), is_base64, is_end })
+    }
 }
