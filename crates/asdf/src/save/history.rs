@@ -32,11 +32,12 @@ impl Editor {
     /// # Errors
     ///
     /// Same as [`set`](Self::set). Also fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) if
-    /// `/history`, or `entries` in it, is a scalar.
+    /// `/history`, or `entries` in it, is a scalar, and with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if
+    /// `entries` is a mapping.
     pub fn add_history_entry(&mut self, entry: &HistoryEntry) -> Result<()> {
         let standard = self.file().layout().standard_version;
         let history = self.tree()?.document().root().get("history");
-        let (pointer, value) = placed(history, history_entry(entry), standard);
+        let (pointer, value) = placed(history, history_entry(entry), standard)?;
         self.set(pointer, &Tree::new(value))
     }
 }
@@ -46,19 +47,22 @@ fn placed(
     history: Option<YamlNode<'_>>,
     entry: Value,
     standard: Option<Version>,
-) -> (&'static str, Value) {
+) -> Result<(&'static str, Value)> {
     let list = |entry: Value| Value::from(Sequence::from_iter([entry]));
     let Some(history) = history.filter(|history| !history.is_null()) else {
         if standard.is_some_and(|standard| standard < EXTENSIONS) {
-            return ("/history", list(entry));
+            return Ok(("/history", list(entry)));
         }
-        return ("/history", Mapping::from_iter([("entries", list(entry))]).into());
+        return Ok(("/history", Mapping::from_iter([("entries", list(entry))]).into()));
     };
     if history.kind() != NodeKind::Mapping {
-        return ("/history/-", entry);
+        return Ok(("/history/-", entry));
     }
     match history.get("entries") {
-        Some(entries) if entries.is_null() => ("/history/entries", list(entry)),
-        _ => ("/history/entries/-", entry),
+        Some(entries) if entries.is_null() => Ok(("/history/entries", list(entry))),
+        Some(entries) if entries.kind() == NodeKind::Mapping => {
+            Err(entries.error("expected a list of history entries, found a mapping"))
+        }
+        _ => Ok(("/history/entries/-", entry)),
     }
 }

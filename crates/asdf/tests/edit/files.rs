@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use asdf::inspect::VerifyOptions;
 use asdf::save::{EditOptions, EditReport, Editor, Method};
+use asdf::tree::metadata::HistoryEntry;
 use asdf::value::Array;
 use asdf::{
     Asdf, Compression, ErrorKind, Limits, OpenOptions, Strictness, Tree, Verify, WriteOptions,
@@ -182,6 +183,32 @@ fn padding_after_a_shortened_scalar_does_not_become_part_of_its_value() {
         let found = Tree::from_file(&found, 0).unwrap();
         assert_eq!(found.pointer("/a"), expected.pointer("/a"), "{edited}");
     }
+}
+
+#[test]
+fn history_entries_are_added_to_a_history_of_any_form_except_a_mapping_of_entries() {
+    let editor = |tree: &str| {
+        let text = format!("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n---\n{tree}\n...\n");
+        Editor::from_file(Asdf::from_bytes(text.into_bytes()).unwrap())
+    };
+    let entry = HistoryEntry::new("new");
+    for (before, added) in [
+        ("a: 1", "/history/entries/0"),
+        ("history: ~", "/history/entries/0"),
+        ("history: [{description: old}]", "/history/1"),
+        ("history: {extensions: []}", "/history/entries/0"),
+        ("history: {entries: ~}", "/history/entries/0"),
+        ("history: {entries: [{description: old}]}", "/history/entries/1"),
+    ] {
+        let mut editor = editor(before);
+        editor.add_history_entry(&entry).unwrap();
+        let root = editor.tree().unwrap().document().root();
+        let description = root.pointer(&format!("{added}/description")).unwrap();
+        assert_eq!(description.as_str(), Some("new"), "{before}");
+    }
+    let mut editor = editor("history: {entries: {a: 1}}");
+    let error = editor.add_history_entry(&entry).unwrap_err().to_string();
+    assert!(error.contains("expected a list of history entries, found a mapping"), "{error}");
 }
 
 #[test]
