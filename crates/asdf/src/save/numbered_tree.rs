@@ -494,9 +494,7 @@ fn is_beyond_literals(integer: &Integer<'_>) -> bool {
 /// Returns the value for an integer that is too large for a YAML literal. It contains the integer as a list of
 /// 32-bit words.
 fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
-    let Ok(big) = integer.to_big_int() else {
-        return Err(Error::unwritable("an integer has too many digits to write"));
-    };
+    let big = integer.to_big_int().map_err(|error| Error::unwritable(error.to_string()))?;
     let (sign, words) = big.to_u32_digits();
     let words = Array::from_slice(&words, &[words.len() as u64])?;
     let entries: [(&str, Value); 3] = [

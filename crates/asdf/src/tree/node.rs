@@ -243,9 +243,9 @@ impl<'a> Node<'a> {
             return integer::read(self);
         }
         match self.value()? {
-            Content::Int(integer) => integer
-                .to_big_int()
-                .map_err(|_| self.error("the integer has too many digits to convert")),
+            Content::Int(integer) => {
+                integer.to_big_int().map_err(|error| self.error(error.to_string()))
+            }
             _ => Err(self.error("expected an integer")),
         }
     }

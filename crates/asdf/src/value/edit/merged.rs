@@ -71,7 +71,8 @@ impl TreeText {
             return Ok(None);
         }
         let merged = self.merged(&tree, &NoArrays)?;
-        let message = "the URIs of external files cannot be changed in the text of the tree";
+        let message =
+            "rewriting the URIs of external files would also change another value of the tree";
         merged.map(Some).ok_or_else(|| Error::unwritable(message))
     }
 }
