@@ -26,8 +26,7 @@ impl File {
         let strided = |reason| Error::from(ErrorKind::NotStrided { path: path.to_owned(), reason });
         let plain = stored.without_filter();
         let found = inner.array_type(&plain).map_err(|trouble| fail(*trouble))?;
-        let (datatype, shape) =
-            found.ok_or_else(|| strided("the instances of its struct differ in size"))?;
+        let (datatype, shape) = found.map_err(strided)?;
         let len = array::byte_size(&shape, datatype.itemsize());
         let len = len.ok_or_else(|| strided("it has more than 2^63-1 bytes"))?;
         let bytes = if len == 0 {

@@ -448,21 +448,24 @@ impl<'r> Inner<'r> {
         if stored.is_compressed {
             return Ok(Err("it is compressed"));
         }
-        let Some((datatype, own)) = self.array_type(stored)? else {
-            return Ok(Err("the instances of its struct differ in size"));
+        let (datatype, own) = match self.array_type(stored)? {
+            Ok(found) => found,
+            Err(reason) => return Ok(Err(reason)),
         };
         let shape = stored.shape().unwrap_or_default();
         let dtype = self.dtype(stored);
         Ok(Ok(Location::new(address, &stored.outer, shape, dtype, (datatype, &own))?))
     }
 
-    /// Returns the element type and the dimensions without the length of strings, or `None` if the instances
-    /// differ in size or the shape is not known.
+    /// Returns the element type and the dimensions without the length of strings, or the reason why there is
+    /// no such type.
     pub(crate) fn array_type(
         &mut self,
         stored: &Stored,
-    ) -> Result<Option<(array::Datatype, Vec<u64>)>> {
-        let Some(mut shape) = stored.shape.clone() else { return Ok(None) };
+    ) -> Result<std::result::Result<(array::Datatype, Vec<u64>), Reason>> {
+        let Some(mut shape) = stored.shape.clone() else {
+            return Ok(Err("its shape depends on the stream"));
+        };
         let layout = self.measure.layout;
         let datatype = match &stored.base {
             Closed::Primitive(primitive, order) => {
@@ -471,7 +474,9 @@ impl<'r> Inner<'r> {
                 shape.truncate(dimensions);
                 datatype
             }
-            Closed::Struct(id, _) if layout.struct_type(*id).is_indeterminate => return Ok(None),
+            Closed::Struct(id, _) if layout.struct_type(*id).is_indeterminate => {
+                return Ok(Err("the instances of its struct differ in size"));
+            }
             Closed::Struct(id, _) if layout.struct_type(*id).depth > array::MAX_RECORD_DEPTH => {
                 let message = "structs nest deeper than numpy records can".to_owned();
                 return Err(Trouble::Is(Code::BeyondLimit, message).into());
@@ -485,7 +490,7 @@ impl<'r> Inner<'r> {
                 made
             }
         };
-        Ok(Some((datatype, shape)))
+        Ok(Ok((datatype, shape)))
     }
 }
 

@@ -33,7 +33,7 @@ impl Writer<'_> {
         let is_of_struct = matches!(inside.last(), Some(Inside::Field(Field::Param(_))));
         if is_of_struct || matches!(subject, Subject::Param(_)) {
             return Err(not_data(
-                "a parameter, whose value must be given when the file is created",
+                "a parameter, whose value must be given when the file is created or extended",
             ));
         }
         let index = self.table.index_of(subject);
@@ -48,8 +48,7 @@ impl Writer<'_> {
         let stored = stored.map_err(|trouble| fail(*trouble))?;
         let plain = stored.without_filter();
         let found = inner.array_type(&plain).map_err(|trouble| fail(*trouble))?;
-        let (datatype, own) =
-            found.ok_or_else(|| reason("the instances of its struct differ in size"))?;
+        let (datatype, own) = found.map_err(reason)?;
         if stored.is_compressed() {
             if !inside.is_empty() {
                 return Err(reason("compressed arrays inside structs cannot be written"));

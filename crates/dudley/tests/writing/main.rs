@@ -159,6 +159,13 @@ fn a_stored_parameter_without_a_value_is_an_error_only_if_a_shape_needs_it() {
 }
 
 #[test]
+fn an_array_in_a_struct_whose_shape_is_unknown_cannot_be_put() {
+    let put = |writer: &mut dudley::Writer<'_>| writer.put("/x.a", &[1.0]);
+    let error = written(&options(Order::Little), "x = { n : i4  a = f8[n] }", put).unwrap_err();
+    assert!(error.to_string().contains("its shape depends on the stream"), "{error}");
+}
+
+#[test]
 fn ragged_data_is_written_with_the_values_of_its_parameters() {
     let values = Values::new().with("/x[0].N", 2).with("/x[1].N", 0).with("/x[2].N", 1);
     let options = with_values(Order::Little, values.with("/s.L", 3));
