@@ -15,7 +15,7 @@ use binio::{ReadAt, check_limit};
 use super::archive::has_conflicts;
 use super::data::Data;
 use super::entry::decode;
-use super::long_string::{LongString, PIECE};
+use super::long_string::{LongString, PIECE, Scan};
 use super::options::OpenOptions;
 use super::raw::RawEntries;
 use super::report::Report;
@@ -110,14 +110,13 @@ impl OpenOptions {
                 Read::TooLong { data } => data.filter(|_| long.is_none()),
             };
             let scan = |start| LongString::scan(source, offset, start, &mut pieces);
-            let found = start.map(scan).transpose()?;
-            if let Some(found) = found.flatten() {
-                offset = found.range.end;
-                long = Some(found);
-            } else if len < max_len {
-                len *= 2;
-            } else {
-                return Ok(None);
+            match start.map(scan).transpose()? {
+                Some(Scan::Long(found)) => {
+                    offset = found.range.end;
+                    long = Some(found);
+                }
+                Some(Scan::Short) | None if len < max_len => len *= 2,
+                _ => return Ok(None),
             }
         }
         let total =
@@ -385,7 +384,7 @@ mod tests {
     fn long_strings_are_located_on_any_number_of_threads() {
         for threads in [1, 2, 5] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            for unit in [r"\ud83d\ude00", "日本", "é", r#"plain \\\""#, "Az+/"] {
+            for unit in [r"x\ud83d\ude00", "日本", "é", r#"plain \\\""#, "Az+/"] {
                 for before in 0..4 {
                     let data = "x".repeat(before) + &unit.repeat(12 * PIECE / unit.len());
                     let len = serde_json::from_str::<String>(&format!("\"{data}\"")).unwrap().len();
@@ -463,6 +462,28 @@ mod tests {
         let longest =
             |source: &ReadLog<_>| source.ranges().iter().map(|range| range.end - range.start).max();
         assert_eq!(longest(&source), Some(WINDOW as u64));
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn long_strings_are_read_about_once_even_if_escapes_cross_pieces() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+        // Returns the number of bytes read, as a multiple of the length of the data in percent.
+        let read = |data: &str, is_valid| {
+            let len = serde_json::from_str::<String>(&format!("\"{data}\"")).unwrap().len();
+            let source = ReadLog::new(archive("utf-8", data, len));
+            let located = pool.install(|| OpenOptions::new().locate(&source).unwrap());
+            assert_eq!(located.is_some(), is_valid);
+            let ranges = source.ranges();
+            let read: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+            100 * read / data.len() as u64
+        };
+        for unit in ["plain", r"\n", r"x\u00e9\u00e8"] {
+            let percent = read(&unit.repeat(100 * PIECE / unit.len()), true);
+            assert!(percent < 200, "{unit}: {percent}");
+        }
+        // A string that cannot be located is not scanned again.
+        assert!(read(&("x".repeat(100 * PIECE) + r"\u0000"), false) < 120);
     }
 
     #[test]

@@ -213,7 +213,15 @@ fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, 
 /// Determines the encoding of a file too large to encode in memory. Also returns the maximum number
 /// of bytes to write: the length of the text, or no limit for base64.
 fn encoding_of(file: &File, size: u64) -> Result<(Encoding, u64)> {
-    let mut len = if threads() > 1 { pieces::text_len(file, size)? } else { 0 };
+    let (mut detector, mut len) = (Detector::default(), 0);
+    let mut may_be_text = true;
+    for_each_piece(file, 0, |_, piece| {
+        may_be_text = detector.take(piece);
+        Ok(false)
+    })?;
+    if may_be_text && threads() > 1 {
+        len = pieces::text_len(file, size)?;
+    }
     let mut detector = Detector::default();
     for_each_piece(file, len, |_, piece| {
         len += piece.len() as u64;

@@ -11,11 +11,20 @@ use super::content::read_full;
 use super::options::Creator;
 use crate::error::Result;
 use crate::json::escape;
-use crate::parallel::pipeline;
+use crate::parallel::{for_each, pipeline, threads};
 use crate::write::{Body, Encoding};
 
-/// The number of bytes that a thread processes at a time, a multiple of 3.
+/// The number of bytes that a thread encodes at a time, a multiple of 3.
 const PIECE: usize = 384 << 10;
+
+/// The number of bytes that a thread checks at a time, and the number of such pieces per thread that
+/// are checked before the calling thread compares their ends. Several files may be checked at the
+/// same time, so both are small.
+const CHECKED: usize = 64 << 10;
+const CHECKED_PIECES: usize = 4;
+
+/// The maximum number of threads that check a file.
+const MAX_THREADS: usize = 8;
 
 /// The maximum number of continuation bytes of a character in UTF-8.
 const CONTINUATION: usize = 3;
@@ -37,40 +46,42 @@ impl Default for Piece {
 }
 
 impl Piece {
+    /// Reads a piece of at most `len` bytes, and finds and encodes its part.
     fn process(
         &mut self,
         file: &File,
         size: u64,
-        find: impl Fn(&[u8]) -> Range<usize>,
+        len: usize,
+        find: impl Fn(&[u8], usize) -> Range<usize>,
         encode: impl Fn(&[u8], &mut Vec<u8>),
     ) -> Result<Range<u64>> {
         let rest = usize::try_from(size - self.offset).unwrap_or(usize::MAX);
-        self.bytes.resize(rest.min(PIECE + CONTINUATION), 0);
+        self.bytes.resize(rest.min(len + CONTINUATION), 0);
         let read = read_full(file, &mut self.bytes, self.offset)?;
-        let part = find(&self.bytes[..read]);
+        let part = find(&self.bytes[..read], len);
         self.encoded.clear();
         encode(&self.bytes[part.clone()], &mut self.encoded);
         Ok(self.offset + part.start as u64..self.offset + part.end as u64)
     }
 }
 
-/// Finds the text in a piece: the characters that begin in its first [`PIECE`] bytes. The range is
+/// Finds the text in a piece: the characters that begin in its first `len` bytes. The range is
 /// empty if the bytes are not text.
-fn text(bytes: &[u8]) -> Range<usize> {
+fn text(bytes: &[u8], len: usize) -> Range<usize> {
     let continuation = |bytes: &[u8]| {
         bytes.iter().take(CONTINUATION).take_while(|&&byte| byte & 0xc0 == 0x80).count()
     };
     let start = continuation(bytes);
-    let end = bytes.len().min(PIECE);
+    let end = bytes.len().min(len);
     let end = end + continuation(&bytes[end..]);
     let text = &bytes[start..end];
     let valid = simdutf8::basic::from_utf8(text).is_ok() && memchr::memchr(0, text).is_none();
     start..if valid { end } else { start }
 }
 
-/// Finds the complete 3-byte groups in a piece.
-fn groups(bytes: &[u8]) -> Range<usize> {
-    0..bytes.len().min(PIECE) / 3 * 3
+/// Finds the complete 3-byte groups in the first `len` bytes of a piece.
+fn groups(bytes: &[u8], len: usize) -> Range<usize> {
+    0..bytes.len().min(len) / 3 * 3
 }
 
 /// Finds and encodes the parts of the first `size` bytes of a file on all threads, and passes each
@@ -79,7 +90,7 @@ fn groups(bytes: &[u8]) -> Range<usize> {
 fn for_each_part<C>(
     file: &File,
     size: u64,
-    find: impl Fn(&[u8]) -> Range<usize> + Sync,
+    find: impl Fn(&[u8], usize) -> Range<usize> + Sync,
     encode: impl Fn(&[u8], &mut Vec<u8>) + Sync,
     context: &mut C,
     mut take: impl FnMut(&mut C, &[u8], u64) -> Result<()>,
@@ -92,7 +103,7 @@ fn for_each_part<C>(
             next += PIECE as u64;
             piece.offset < size && !stopped.get()
         },
-        |piece| piece.part = piece.process(file, size, &find, &encode),
+        |piece| piece.part = piece.process(file, size, PIECE, &find, &encode),
         |context, piece| {
             if stopped.get() {
                 return Ok(());
@@ -109,10 +120,32 @@ fn for_each_part<C>(
     Ok(end)
 }
 
-/// Returns the length of the text at the start of a file. If it is less than `size`, the bytes
-/// after it may still be text.
+/// Returns the length of the text at the start of a file, checking its pieces in parallel. If it is
+/// less than `size`, the bytes after it may still be text.
 pub(super) fn text_len(file: &File, size: u64) -> Result<u64> {
-    for_each_part(file, size, text, |_, _| (), &mut (), |(), _, _| Ok(()))
+    let mut pieces = Vec::new();
+    pieces.resize_with(CHECKED_PIECES * threads().min(MAX_THREADS), Piece::default);
+    let mut offsets = (0..size).step_by(CHECKED);
+    let mut end = 0;
+    loop {
+        let mut used = 0;
+        for (piece, offset) in pieces.iter_mut().zip(offsets.by_ref()) {
+            (piece.offset, used) = (offset, used + 1);
+        }
+        for_each(&mut pieces[..used], |piece| {
+            piece.part = piece.process(file, size, CHECKED, text, |_, _| ());
+        });
+        for piece in &mut pieces[..used] {
+            let part = std::mem::replace(&mut piece.part, Ok(0..0))?;
+            if part.start != end || part.is_empty() {
+                return Ok(end);
+            }
+            end = part.end;
+        }
+        if used < pieces.len() {
+            return Ok(end);
+        }
+    }
 }
 
 /// Writes the first `size` bytes of a file. Stops at the first piece that is not text if the
@@ -140,5 +173,49 @@ pub(super) fn write<W: Write>(
             };
             for_each_part(file, size, groups, encode, body, take)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn text_len_of(bytes: &[u8], size: u64) -> u64 {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        text_len(&file, size).unwrap()
+    }
+
+    #[test]
+    fn text_is_recognised_to_its_end_wherever_pieces_divide_its_characters() {
+        for character in ["a", "é", "日", "😀"] {
+            for before in 0..character.len() {
+                let text = "x".repeat(before) + &character.repeat(20 * CHECKED / character.len());
+                let len = text.len() as u64;
+                assert_eq!(text_len_of(text.as_bytes(), len), len, "{character} after {before}");
+            }
+        }
+    }
+
+    #[test]
+    fn text_ends_at_the_piece_that_is_not_text_or_at_the_end_of_the_file() {
+        let text = "é".repeat(5 * CHECKED);
+        let len = text.len() as u64;
+        let within = |len: u64| len.saturating_sub(CHECKED as u64)..=len;
+        for wrong in [&b"\xff"[..], b"\0", b"\xc3", b"\xa9", b"\xa9\xa9\xa9\xa9"] {
+            for at in [0, 2, CHECKED - 2, CHECKED, CHECKED + 2, 3 * CHECKED + 1000] {
+                let mut bytes = text.clone().into_bytes();
+                bytes.splice(at..at, wrong.iter().copied());
+                let found = text_len_of(&bytes, bytes.len() as u64);
+                assert!(within(at as u64).contains(&found), "{wrong:?} at {at}: {found}");
+            }
+        }
+        // The file has become shorter, or longer, or the size is inside a character.
+        assert_eq!(text_len_of(text.as_bytes(), len + 10 * CHECKED as u64), len);
+        assert_eq!(text_len_of(text.as_bytes(), len - 2), len - 2);
+        assert!(within(len - 1).contains(&text_len_of(text.as_bytes(), len - 1)));
+        assert_eq!((text_len_of(text.as_bytes(), 0), text_len_of(b"", 0)), (0, 0));
     }
 }
