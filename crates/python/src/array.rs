@@ -196,9 +196,14 @@ impl Array {
         })
     }
 
-    /// Returns `true` if a part of a row can be read without decoding the rest of the row.
-    fn are_rows_divisible(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(matches!(self.run(py, false, |array| array.unit())?, Unit::Byte))
+    /// Returns the number of bytes that must be decoded together: 1 for raw data, or the decoded
+    /// size of a chunk. Returns `None` if all the data must be decoded together.
+    fn unit_nbytes(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        Ok(match self.run(py, false, |array| array.unit())? {
+            Unit::Byte => Some(1),
+            Unit::Chunk(size) => Some(size),
+            Unit::Whole => None,
+        })
     }
 }
 

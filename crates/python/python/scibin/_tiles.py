@@ -40,23 +40,21 @@ class ArrayPath:
         with asdf.open(self.path) as file:
             array = _array(file, self.pointer)
             dtype = array.dtype.newbyteorder("=")
-            return Template(
-                array.shape, dtype, array.chunks[:1], array._raw.are_rows_divisible()
-            )
+            return Template(array.shape, dtype, array.chunks[:1], array._raw.unit_nbytes())
 
 
 @dataclass(frozen=True)
 class Template:
     """The shape and type of an array, and the parts of it that must be decoded together.
 
-    ``unit`` is the number of rows that must be decoded together. If ``are_rows_divisible`` is
-    true, a part of a row can be read without decoding the rest of it.
+    ``unit`` is the number of rows that must be decoded together. ``unit_nbytes`` is the number of
+    bytes: 1 if the data is raw, or ``None`` if all the data must be decoded together.
     """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     unit: tuple[int, ...] = ()
-    are_rows_divisible: bool = False
+    unit_nbytes: int | None = None
 
     def check(self, values: NDArray | npt.NDArray[Any] | Template, path: str) -> None:
         """Raise `ValueError` if an array does not have this shape and type."""

@@ -4,11 +4,11 @@ A task contains paths and slices, never data or open files, so it can run on any
 read the files. A task of `open` reads a tile of about 64 MiB. A task of `stack` reads the array of
 a single file, or the arrays of several small files.
 
-The tiles of `open` consist of whole rows. However, uncompressed rows of more than 128 MiB are
-divided. For ``lz4`` or ``blsc`` data, the number of rows also depends on the size of the decoded
-chunks. If chunks do not end at row boundaries, two neighbouring tiles both decode the chunk at
-their boundary. An array that is compressed as a single stream (``zlib``, ``bzp2``, ``zstd`` or
-``lz4f``) is a single tile.
+The tiles of `open` consist of whole rows. However, rows of more than 128 MiB are divided. For
+``lz4`` or ``blsc`` data, the number of rows also depends on the size of the decoded chunks. If
+chunks do not end at tile boundaries, two neighbouring tiles both decode the chunk at their
+boundary. An array that is compressed as a single stream (``zlib``, ``bzp2``, ``zstd`` or ``lz4f``)
+is a single tile.
 
 >>> import scibin.asdf, scibin.dask
 >>> for i in range(3):
@@ -106,9 +106,10 @@ def _chunks(template: Template) -> tuple[tuple[int, ...], ...]:
         return ()
     rows = rows_per_tile(template, TARGET)
     rest: tuple[int | str, ...] = template.shape[1:]
-    row_size = template.nbytes // max(template.shape[0], 1)
-    if template.are_rows_divisible and row_size > 2 * TARGET:
-        rest = ("auto",) * len(rest)
+    unit = template.unit_nbytes
+    if unit and rest and rows == 1 and template.nbytes // template.shape[0] > 2 * TARGET:
+        # A tile of compressed chunks must be contiguous, so that no other tile decodes its chunks.
+        rest = ("auto",) * len(rest) if unit == 1 else ("auto", *rest[1:])
     chunks = da.core.normalize_chunks(
         (rows, *rest), template.shape, limit=TARGET, dtype=template.dtype
     )
