@@ -152,8 +152,8 @@ pub(crate) fn locate(
     Ok(FileParts { layout, tree_text, blocks })
 }
 
-/// Reads the header and the comments. Fails if neither the tree nor a block begins within
-/// [`MAX_HEAD`], unless the file is being salvaged.
+/// Reads the header and the comments. Fails if they are longer than [`MAX_HEAD`], unless the file
+/// is being salvaged.
 fn read_head(source: &mut CachedSource, strictness: Strictness) -> Result<Head> {
     loop {
         if !source.is_complete() {
@@ -168,7 +168,7 @@ fn read_head(source: &mut CachedSource, strictness: Strictness) -> Result<Head> 
         }
         if is_capped {
             let what = "bytes before the tree and the blocks";
-            return Err(Error::limit(what, MAX_HEAD, source.head_len()));
+            return Err(Error::limit(what, MAX_HEAD, MAX_HEAD + 1));
         }
     }
 }

@@ -266,8 +266,8 @@ impl Editor {
     /// Same as [`Blocks::len`](crate::block::Blocks::len). Also fails with
     /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the text does not begin with `%YAML` or has
     /// anything but white space after `...`. Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if it is not
-    /// valid YAML, does not have a mapping as its root, or refers to a block that [`Self::file`] does not have
-    /// or whose number is uncertain. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the text
+    /// valid YAML, does not have a mapping as its root, or refers to a block that exists neither in
+    /// [`Self::file`] nor for an array that was set before, or to a block whose number is uncertain. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the text
     /// exceeds the limits.
     pub fn set_text(&mut self, text: &str) -> Result<()> {
         let mut text = text.to_owned();

@@ -92,7 +92,7 @@ fn changing_a_file_that_exceeds_the_limits_fails_and_leaves_it_unchanged() {
 }
 
 #[test]
-fn metadata_with_a_wrong_digest_can_be_replaced_in_place_or_by_a_larger_value() {
+fn metadata_with_a_wrong_digest_can_be_replaced_or_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.blp");
     let file = pack_to_vec(&data(2500), &packing().metadata(&json!("old"))).unwrap();
@@ -109,6 +109,11 @@ fn metadata_with_a_wrong_digest_can_be_replaced_in_place_or_by_a_larger_value() 
         assert_eq!(file.metadata().unwrap().unwrap().json().unwrap(), new);
         assert!(file.read_all().unwrap() == data(2500));
     }
+    let mut damaged = file;
+    damaged[digest_end - 1] ^= 1;
+    fs::write(&path, damaged).unwrap();
+    rewrite_file(&path, &path, &RewriteOptions::new().without_metadata()).unwrap();
+    assert!(Reader::open(&path).unwrap().metadata().unwrap().is_none());
 }
 
 #[test]
