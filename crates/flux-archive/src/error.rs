@@ -73,7 +73,7 @@ pub enum ErrorKind {
         /// store.
         error: Option<StoreError>,
     },
-    /// A store of blobs returned an error.
+    /// A blob store returned an error.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A key in the state of a broker cannot be read.
@@ -204,7 +204,7 @@ impl fmt::Display for Failure {
 /// The maximum size of a blob that a store accepts or returns: 1 GiB, as in Flux.
 pub const MAX_BLOB_SIZE: u64 = 1 << 30;
 
-/// An error from a store of blobs.
+/// An error from a blob store.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {

@@ -63,10 +63,10 @@ pub(crate) fn try_map<T: Sync, S, R: Send, E: Send>(
     }
 }
 
-/// Calls `fill`, `process` and `take` for one batch after another, until `fill` returns `false`.
-/// `process` runs in the pool. In the meantime, the calling thread passes the previously processed
-/// batches to `take` in order, and calls `fill` for the next batches. Batches are reused, so their
-/// memory is allocated only once.
+/// Calls `fill`, `process` and `take` for one batch after another, until `fill` returns `false` or
+/// `take` fails. `process` runs in the pool. In the meantime, the calling thread passes the
+/// previously processed batches to `take` in order, and calls `fill` for the next batches. Batches
+/// are reused, so their memory is allocated only once.
 ///
 /// With one thread, the three functions are called in turn, always with the same batch.
 #[cfg(unix)]
@@ -80,8 +80,8 @@ pub(crate) fn pipeline<C, B: Default + Send, E>(
     if threads() > 1 {
         /// The number of batches per thread that are processed at a time.
         const BATCHES: usize = 2;
-        /// The maximum number of threads that get batches. Additional threads would only wait for
-        /// the calling thread, and need more memory.
+        /// The number of batches grows with the number of threads, but only up to this number of
+        /// threads. More batches would only wait for the calling thread, and need more memory.
         const THREADS: usize = 8;
 
         let process = &process;

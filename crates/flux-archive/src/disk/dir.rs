@@ -173,8 +173,8 @@ impl Dir {
         Ok(target.into_bytes())
     }
 
-    /// Creates a file that gets its final name later. Its mode is `mode` without the bits in the
-    /// umask.
+    /// Creates a temporary file, which is renamed to its final name later. Its mode is `mode` without
+    /// the bits in the umask.
     pub(crate) fn make_temporary(&self, mode: u32) -> io::Result<Temporary> {
         let mode = Mode::from_raw_mode(raw(mode));
         if let Some(file) = self.make_unnamed(mode)? {
@@ -187,21 +187,21 @@ impl Dir {
         Ok(Temporary { file: Some(file), name: Some(name) })
     }
 
-    /// Creates a link that gets its final name later.
+    /// Creates a temporary link, which is renamed to its final name later.
     pub(crate) fn make_temporary_link(&self, target: &str) -> io::Result<Temporary> {
         let ((), name) = self.with_temporary_name(|name| self.make_link(name, target))?;
         Ok(Temporary { file: None, name: Some(name) })
     }
 
-    /// Creates an unnamed file, which disappears on drop unless it gets a name first. Returns
-    /// `None` if the system or file system does not support unnamed files.
+    /// Creates an unnamed file, which disappears on drop unless it is linked to a name first.
+    /// Returns `None` if the system or file system does not support unnamed files.
     #[cfg(target_os = "linux")]
     fn make_unnamed(&self, mode: Mode) -> io::Result<Option<File>> {
         use std::sync::LazyLock;
 
         use rustix::io::Errno;
 
-        // An unnamed file can get a name only through `/proc/self/fd`.
+        // An unnamed file can be linked to a name only through `/proc/self/fd`.
         static CAN_LINK: LazyLock<bool> = LazyLock::new(|| Path::new("/proc/self/fd").exists());
 
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;

@@ -32,8 +32,9 @@ impl Walk {
         self.directory(path.ancestors().next(), &mut |_, _, _| Ok(()))
     }
 
-    /// Opens a directory below the root, or the root for `None`. Before each directory on the path is opened, calls
-    /// `before` with its parent, name and path; `before` may create the directory.
+    /// Opens a directory below the root, or the root for `None`. Directories on the path that were kept open are used
+    /// again. Before any other directory is opened, `before` is called with its parent, name and path, and may create
+    /// the directory.
     pub(crate) fn directory(
         &mut self,
         path: Option<&str>,

@@ -147,8 +147,8 @@ fn changes(a: &Entry<'_>, b: &Entry<'_>) -> Vec<Change> {
     changes
 }
 
-/// Returns `true` if two regular files have the same content, reading blobs from a store. Call this for files that
-/// [`diff`] reports as [`Change::ContentUnknown`].
+/// Returns `true` if two regular files have the same content. Their blobs are read from a store. Call this for files
+/// that [`diff`] reports as [`Change::ContentUnknown`].
 ///
 /// ```
 /// use flux_archive::inspect::same_content;

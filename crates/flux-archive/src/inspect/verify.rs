@@ -148,8 +148,8 @@ impl OpenOptions {
 }
 
 impl Archive<'_> {
-    /// Verifies an archive as requested by the options. If they contain a store, the blobs are verified in parallel,
-    /// with at most one blob per thread in memory.
+    /// Verifies an archive as requested by the options. Blobs are verified in parallel, with at most one blob per
+    /// thread in memory.
     ///
     /// ```
     /// use flux_archive::store::MemoryStore;

@@ -87,7 +87,7 @@ impl<'a> Base64<'a> {
         self.tidy
     }
 
-    /// Copies the text, so that the result does not borrow from the archive.
+    /// Copies the text, so that the result does not borrow from the document.
     pub fn into_owned(self) -> Base64<'static> {
         Base64 { text: Cow::Owned(self.text.into_owned()), ..self }
     }

@@ -1,6 +1,6 @@
 //! A cursor over JSON text. It borrows values from the text, and reports the offsets of errors. It
-//! reads punctuation, strings and integers itself, and skips other values with `serde_json`. Neither
-//! the cursor nor `serde_json` recurses into nested values.
+//! reads punctuation, strings and integers itself, and other values with `serde_json`. Neither the
+//! cursor nor `serde_json` recurses into nested values.
 
 use std::borrow::Cow;
 

@@ -121,7 +121,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns the decoded text, which borrows from the archive if nothing is escaped.
+    /// Returns the decoded text, which borrows from the document if nothing is escaped.
     pub fn into_decoded(self) -> Cow<'a, str> {
         if self.escaped.len() as u64 == self.len {
             return self.escaped;
@@ -129,7 +129,7 @@ impl<'a> Text<'a> {
         Cow::Owned(self.decode().into_owned())
     }
 
-    /// Copies the escaped text, so that the result does not borrow from the archive.
+    /// Copies the escaped text, so that the result does not borrow from the document.
     pub fn into_owned(self) -> Text<'static> {
         Text { escaped: Cow::Owned(self.escaped.into_owned()), len: self.len, nul: self.nul }
     }

@@ -20,7 +20,7 @@ pub struct Checkpoint {
 impl Checkpoint {
     /// Parses the text of a checkpoint, which is a JSON object or, in old versions of Flux, a
     /// blobref. In an object, the blobref is the member `rootref`. Returns `None` if the blobref is
-    /// missing or invalid, or if the object has an invalid `sequence`.
+    /// missing or invalid, or if the object is not valid JSON or has an invalid `sequence`.
     pub fn parse(text: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Value {

@@ -16,7 +16,8 @@
 //! | `symlink` | `{"target": key}` | a link to another key |
 //!
 //! The value of `archive.NAME` is an archive, whose blobs are in the same store. The value of `job.<id>.jobspec` is the
-//! jobspec of a job and contains the files of the job. Every blob on the path to a key is verified.
+//! jobspec of a job and contains the files of the job. In a state directory, the blobs of a value and all blobs on the
+//! path to its key are verified.
 
 mod broker;
 mod checkpoint;

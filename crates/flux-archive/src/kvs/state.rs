@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(state.checkpoints()[0].sequence, Some(7));
     }
 
-    /// A store that counts the calls of its methods.
+    /// A store that counts the calls to `get`.
     struct Counting(MemoryStore, Arc<AtomicUsize>);
 
     impl BlobStore for Counting {

@@ -92,7 +92,7 @@ impl OpenOptions {
         Ok(self.parse(&self.read(path)?)?.into_owned())
     }
 
-    /// Like [`open`](Self::open), but reads any source of bytes.
+    /// Like [`open`](Self::open), but reads from any byte source.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl OpenOptions {
     }
 
     /// Like [`lint`](Self::lint), but calls `take` with each diagnostic and returns the number of diagnostics. This
-    /// needs less memory, because only the diagnostics of one entry are held at a time.
+    /// needs less memory, because only the diagnostics of one entry and the conflicts between entries are in memory.
     ///
     /// # Errors
     ///
@@ -284,8 +284,9 @@ struct Relations {
 }
 
 impl Relations {
-    /// Finds duplicate keys and paths, and entries below a file or link. A later file or link replaces an earlier file
-    /// or link, and a later directory replaces an earlier directory.
+    /// Finds duplicate keys and paths, and entries below a file or link. A later entry replaces an earlier entry with
+    /// the same key. If only the paths are equal, a later file or link replaces an earlier file or link, and a later
+    /// directory replaces an earlier directory.
     fn of(items: &[Item<'_>]) -> Self {
         let (mut superseded, mut conflicts) = (vec![false; items.len()], Vec::new());
         let mut add = |item, code, message| conflicts.push(Conflict { item, code, message });

@@ -19,9 +19,9 @@ const ORDERED_PIECE: usize = 1 << 20;
 /// The position of data in a source.
 #[derive(Clone, Debug)]
 pub(crate) enum Data {
-    /// Text of `len` bytes, in escaped form.
+    /// Escaped text, which decodes to `len` bytes.
     Text { range: Range<u64>, len: u64 },
-    /// All groups of base64 but the last one, and the decoded bytes of the last group.
+    /// All base64 groups except the last one, and the decoded bytes of the last group.
     Base64 { range: Range<u64>, tail: Vec<u8> },
     /// JSON text, which is the content of the file.
     Json { range: Range<u64> },
@@ -99,8 +99,8 @@ impl Data {
         }
     }
 
-    /// Like [`for_each_piece`](Self::for_each_piece), but on several threads. The pieces are in no
-    /// particular order.
+    /// Like [`for_each_piece`](Self::for_each_piece), but uses several threads, and may pass the
+    /// pieces to `take` in any order.
     pub(crate) fn for_each_piece_in_parallel(
         &self,
         source: &dyn ReadAt,
@@ -152,7 +152,7 @@ impl<'d> Decoder<'d> {
         Self { data, source, offset: data.range().start, kept: 0, encoded, tail }
     }
 
-    /// Decodes the next piece into `plain`, and returns its length, which is 0 at the end.
+    /// Decodes the next piece into `plain`, and returns its decoded length, which is 0 at the end.
     fn decode(&mut self, plain: &mut Vec<u8>) -> Result<usize> {
         let most = self.encoded.len();
         plain.resize(most + UNESCAPE_ROOM, 0);

@@ -423,8 +423,8 @@ impl<'a> Context<'_, 'a> {
     }
 
     /// Compares the member `size` with the length of the data, and reports a missing or different
-    /// size. Returns `false` if the size is less than the length. If `holes` is set, a file may be
-    /// longer than its data.
+    /// size. Returns `false` if the size is less than the length. If `holes` is set, the file may
+    /// be longer than its data.
     fn size_of_data(&mut self, len: u64, holes: bool) -> bool {
         match self.size {
             None => self.size_missing(),

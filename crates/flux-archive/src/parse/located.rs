@@ -73,7 +73,8 @@ impl OpenOptions {
         join(|| self.locate_in(source, WINDOW, MAX_WINDOW), || ()).0
     }
 
-    /// Like [`locate`](Self::locate), but with windows of `min_len` to `max_len` bytes.
+    /// Like [`locate`](Self::locate), but with windows of `min_len` bytes. While a window contains no whole entry, its
+    /// length is doubled until it is at least `max_len`.
     fn locate_in<'s>(
         &self,
         source: &'s (impl ReadAt + 's),
@@ -159,8 +160,8 @@ impl Located<'_> {
     }
 
     /// Reads the whole entries in a window of text at `offset`. If there is a long string, the window starts with the
-    /// part of its entry before the string, and `offset` is the position after this part. Returns `None` if the archive
-    /// must be parsed as a whole.
+    /// part of its entry before the string, and `offset` is the position of the bytes after this part. In the source,
+    /// these bytes follow the checked part of the string. Returns `None` if the archive must be parsed as a whole.
     fn read_window(
         &mut self,
         options: &OpenOptions,
@@ -239,7 +240,8 @@ mod tests {
     use crate::store::MemoryStore;
     use crate::write::Writer;
 
-    /// The maximum length of a window in tests. A string that does not fit in such a window is longer than a piece.
+    /// The length at which windows stop growing in tests. A string that does not fit in such a window is longer than a
+    /// piece.
     const MAX: usize = 70_000;
 
     /// Locates the entries of a document in small windows, and compares them with those of the
@@ -439,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn long_strings_count_toward_the_limits() {
+    fn long_strings_count_towards_the_limits() {
         let document = &archive("utf-8", &"x".repeat(3 * MAX), 3 * MAX)[..];
         let size = 3 * MAX as u64;
         for (limits, is_within) in [
@@ -466,9 +468,9 @@ mod tests {
 
     #[cfg(feature = "rayon")]
     #[test]
-    fn long_strings_are_read_about_once_even_if_escapes_cross_pieces() {
+    fn long_strings_are_read_less_than_twice_even_if_escapes_cross_pieces() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
-        // Returns the number of bytes read, as a multiple of the length of the data in percent.
+        // Returns the number of bytes read, as a percentage of the length of the data.
         let read = |data: &str, is_valid| {
             let len = serde_json::from_str::<String>(&format!("\"{data}\"")).unwrap().len();
             let source = ReadLog::new(archive("utf-8", data, len));

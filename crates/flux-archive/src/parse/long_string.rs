@@ -8,8 +8,9 @@
 //! parsed         {"path":"a","encoding":"base64","data":"Bg==","size":1}
 //! ```
 //!
-//! For text, the checked part is the whole string. For base64, the parser still sees the last group, because only
-//! this group may have padding.
+//! The `encoding` may follow the string, so it may still be unknown. If all characters before the last group of up to
+//! 4 characters are base64, the parser still sees this group, because only this group may have padding. Otherwise, the
+//! checked part is the whole string.
 
 use std::ops::Range;
 
@@ -25,14 +26,15 @@ use crate::parallel::{for_each, threads};
 pub(super) const PIECE: usize = 64 << 10;
 
 /// The number of bytes at the end of a piece that are also at the start of the next piece. They show
-/// whether the string continues, and complete a character. A multiple of 4, so that pieces start
-/// between base64 groups.
+/// whether the string continues, and complete a character that begins before them. A multiple of 4,
+/// so that pieces start between base64 groups.
 const OVERLAP: usize = 4;
 
 /// The number of pieces per thread that are checked at a time.
 const PIECES: usize = 2;
 
-/// The maximum number of threads that check pieces.
+/// The number of pieces that are checked at a time grows with the number of threads, but only up to this number of
+/// threads.
 const MAX_THREADS: usize = 8;
 
 /// The checked part of a string in a source.
@@ -51,10 +53,12 @@ pub(super) struct LongString {
 impl LongString {
     /// Checks the string that starts `head` bytes after `offset` in the source.
     ///
-    /// Threads check pieces, on the assumption that no escape continues in the next piece. Where one does, the pieces
-    /// after it are checked again, one at a time at first. On two threads, text with few escapes takes 0.55 to 0.75
-    /// times as long to locate as on one, and extraction takes 0.8 to 0.95 times as long as if only one thread checked
-    /// (`cargo xtask bench flux-archive`, rows `medium`, `large` and `text: extract, all inside`).
+    /// Several pieces are checked in parallel, on the assumption that no escape continues in the next piece. After an
+    /// escape that does, the following pieces are checked again, at first only one at a time.
+    ///
+    /// On two threads, text with few escapes takes 0.55 to 0.75 times as long to locate as on one, and extraction takes
+    /// 0.8 to 0.95 times as long as if only one thread checked the pieces (`cargo xtask bench flux-archive`, rows
+    /// `medium`, `large` and `text: extract, all inside`).
     pub(super) fn scan(
         source: &dyn ReadAt,
         offset: u64,
@@ -148,7 +152,7 @@ enum Extended {
     All,
 }
 
-/// A piece of the source, in a buffer that is reused. It may continue after the string.
+/// A piece of the source, in a buffer that is reused. The string may end within the piece.
 #[derive(Default)]
 pub(super) struct Piece {
     offset: u64,
@@ -160,8 +164,8 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// Reads and checks the piece of a string that starts at `start`. Every piece but the first may begin within a
-    /// character, which belongs to the previous piece.
+    /// Reads the piece, and checks the part of the string in it. `start` is the position of the string in the source.
+    /// Every piece but the first may begin within a character, which belongs to the previous piece.
     fn check(&mut self, source: &dyn ReadAt, start: u64) {
         let rest = usize::try_from(source.len() - self.offset).unwrap_or(usize::MAX);
         self.bytes.resize(rest.min(PIECE), 0);
@@ -193,7 +197,7 @@ struct Part {
     len: usize,
     /// The length of the part in bytes, decoded as text.
     text_len: u64,
-    /// The length of the groups of 4 characters in the part, except for the last group of the string.
+    /// The total length of the groups of 4 characters in the part, without a group that may be the last of the string.
     groups: usize,
     /// Whether the groups are base64.
     is_base64: bool,
@@ -208,8 +212,8 @@ impl Part {
         Self { len, text_len: len as u64, groups: len, is_base64: true, is_end: false }
     }
 
-    /// Checks text, which may continue after the string. Returns `None` if it is invalid, or if it ends within more
-    /// than an escape.
+    /// Checks text, which may continue after the string. Up to [`MAX_ESCAPE`] bytes at its end may be an incomplete
+    /// escape, which is left to the next piece. Returns `None` if the text is invalid.
     fn of_text(text: &[u8]) -> Option<Self> {
         let text = text_of(text, false)?.as_bytes();
         let (len, measure) = scan_piece(text);

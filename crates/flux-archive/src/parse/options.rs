@@ -27,7 +27,7 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// Returns the default options: the profile of Flux, the default limits, and no pointer.
+    /// Returns the default options: [`Profile::Flux`], the default limits, and no pointer.
     /// Without a pointer, the members of the document determine where the archive is.
     pub fn new() -> Self {
         Self::default()
@@ -90,7 +90,7 @@ impl OpenOptions {
         Ok(read?)
     }
 
-    /// Reads a document from any source of bytes.
+    /// Reads a document from any byte source.
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@ use crate::json::{Cursor, Json, Text};
 use crate::model::Form;
 use binio::check_limit;
 
-/// An item of an archive that has not been interpreted, and is not necessarily an object.
+/// An uninterpreted item of an archive, which is not necessarily an object.
 #[derive(Clone, Debug)]
 pub struct RawEntry<'a> {
     pub(crate) index: u64,

@@ -1,5 +1,5 @@
-//! Parsing the regions of a file whose data is in a store. The regions are an array of `[offset,
-//! size, blobref]`.
+//! Parsing the regions of a file whose data is in a store. Each region is an array `[offset, size,
+//! blobref]`.
 
 use super::report::Report;
 use crate::diagnostic::Code;

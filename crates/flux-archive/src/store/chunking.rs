@@ -9,7 +9,7 @@ use crate::model::HashType;
 /// use flux_archive::HashType;
 /// use flux_archive::store::Chunking;
 ///
-/// // Blobs of at most 64 KiB for all files that are not empty, named by SHA-256.
+/// // Store all files that are not empty as blobs of at most 64 KiB, named by SHA-256.
 /// let chunking = Chunking::new().threshold(0).chunk_size(64 << 10).hash(HashType::Sha256);
 /// assert_ne!(chunking, Chunking::default());
 /// ```

@@ -5,9 +5,9 @@
 //! blobs/a9/sha1-a9993e364706816aba3e25717850c26c9cd0d89d       sharded
 //! ```
 //!
-//! File names are derived from a parsed [`BlobRef`], never from the text of an archive. A file gets its name when it is
-//! complete, but is not synced, so a blob may be missing or damaged after a system crash. Verifying a blob detects the
-//! damage, and storing the blob again repairs it.
+//! File names are derived from a parsed [`BlobRef`], never from the text of an archive. A file is renamed to its final
+//! name when it is complete, but is not synced, so a blob may be missing or damaged after a system crash. Verifying a
+//! blob detects the damage, and storing the blob again repairs it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};

@@ -106,8 +106,8 @@ impl DumpTar {
         self.damage.as_deref()
     }
 
-    /// Reads the value of a key. The value of the key `archive.main`, for example, is the member
-    /// `archive/main`.
+    /// Reads the value of a key. The value of the key `archive.main`, for example, is the content of
+    /// the member `archive/main`.
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@
 //!
 //! A database may be malicious. Only plain tables are accepted, because a view, a virtual table or
 //! a computed column can run code of its own. Statements may access only Flux's tables, and are
-//! interrupted if a row takes too many steps. The length of a blob is checked before the blob is
+//! interrupted if they take too many steps. The length of a blob is checked before the blob is
 //! fetched.
 
 use std::fmt::Write as _;
@@ -47,8 +47,8 @@ const SCHEMA: &str = "
 /// The names of the tables that Flux creates.
 const TABLES: [&str; 3] = ["objects", "checkpt", "checkpt_v2"];
 
-/// The maximum number of database engine steps per row, in thousands. Looking up a blob takes less
-/// than a thousand steps.
+/// The maximum number of database engine steps per operation, in thousands. When blobs are listed,
+/// the limit applies to each row. Looking up a blob takes less than a thousand steps.
 const MAX_STEPS: u32 = 10_000;
 
 /// The maximum number of checkpoints to read. Flux keeps only five.
@@ -83,8 +83,8 @@ const LZ4_RATIO: u64 = 255;
 #[derive(Debug)]
 pub struct SqliteStore {
     connection: Mutex<Connection>,
-    /// The number of database engine steps since the last row or the start of the query, in
-    /// thousands.
+    /// The number of database engine steps in the current operation, in thousands. When blobs are
+    /// listed, the count starts again at each row.
     steps: Arc<AtomicU32>,
     /// The copy that is read, on systems that cannot remove open files. It is removed on drop.
     _copy: Option<DatabaseCopy>,
@@ -632,7 +632,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_on_other_tables_are_denied_and_endless_queries_are_interrupted() {
+    fn forbidden_statements_are_denied_and_endless_queries_are_interrupted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         flux_database(&path, &format!("{SCHEMA} CREATE TABLE secrets(x);"));

@@ -16,7 +16,8 @@ use super::options::{Creator, Holes};
 use super::pieces;
 use super::walk::Item;
 
-/// The maximum size in bytes of a file that is encoded in memory. Larger files are streamed.
+/// The maximum size in bytes of a file that is encoded in memory. Larger files are streamed, unless
+/// they are stored as blobs.
 pub(super) const IN_MEMORY: u64 = 1 << 20;
 
 /// The number of bytes to read at a time: a multiple of 3, so that pieces end between base64
@@ -30,11 +31,13 @@ const BLOCK: usize = 4096;
 /// The content of an entry, ready to be written.
 pub(super) struct Prepared {
     pub(super) body: Body,
-    /// The size to write to the entry, or `None` if the file ends where its data ends.
+    /// The size to write to the entry. Always set for blobs and for a file that is a single hole.
+    /// Otherwise `None`, because the writer determines the size from the data.
     pub(super) size: Option<u64>,
-    /// Whether the file changed while it was being read.
+    /// Whether the file has changed since the walk found it.
     pub(super) changed: bool,
-    /// The number of bytes in holes that are written as zeros.
+    /// The number of bytes in holes that are written as zeros, or 0 for a file that is encoded in
+    /// memory.
     pub(super) holes: u64,
 }
 
@@ -46,9 +49,9 @@ pub(super) enum Body {
     Stream(File, Encoding, u64),
 }
 
-/// Prepares the content of an item. If there is a store, a file above the threshold is stored as
-/// blobs. Otherwise, a small file is encoded into `buffers`, and a large file is only scanned to
-/// determine its encoding.
+/// Prepares the content of an item. A file that is a single hole has no data. If there is a store,
+/// any other file above the threshold is stored as blobs. Otherwise, a small file is encoded into
+/// `buffers`, and a large file is only scanned to determine its encoding.
 pub(super) fn prepare(
     creator: &Creator<'_>,
     item: &Item,
@@ -113,7 +116,7 @@ fn read(
     Ok(Prepared { holes, ..prepared(Body::Stream(file.try_clone()?, encoding, len)) })
 }
 
-/// Prepares a file whose content is stored in the archive itself.
+/// Prepares a small file that was encoded in memory.
 fn inline(file: &File, holes: Holes, encoded: Encoded) -> Result<Prepared> {
     // Look for holes only if all bytes are zero, because any other file cannot be a single hole.
     let is_hole =

@@ -1,4 +1,4 @@
-//! Checking and encoding a large file in pieces, on all threads.
+//! Checking and encoding the pieces of a large file in parallel.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -17,16 +17,19 @@ use crate::write::{Body, Encoding};
 /// The number of bytes that a thread encodes at a time, a multiple of 3.
 const PIECE: usize = 384 << 10;
 
-/// The number of bytes that a thread checks at a time, and the number of such pieces per thread that
-/// are checked before the calling thread compares their ends. Several files may be checked at the
-/// same time, so both are small.
+/// The number of bytes that a thread checks at a time. It is small, because several files may be
+/// checked at the same time.
 const CHECKED: usize = 64 << 10;
+
+/// The number of pieces per thread that are checked before the calling thread compares the end of
+/// each piece with the start of the next one. It is small for the same reason as [`CHECKED`].
 const CHECKED_PIECES: usize = 4;
 
-/// The maximum number of threads that check a file.
+/// The number of pieces to check grows with the number of threads, but only up to this number of
+/// threads.
 const MAX_THREADS: usize = 8;
 
-/// The maximum number of continuation bytes of a character in UTF-8.
+/// The maximum number of continuation bytes in a UTF-8 character.
 const CONTINUATION: usize = 3;
 
 /// A piece of a file, in buffers that are reused.
@@ -46,7 +49,9 @@ impl Default for Piece {
 }
 
 impl Piece {
-    /// Reads a piece of at most `len` bytes, and finds and encodes its part.
+    /// Reads at most `len` bytes at the offset of the piece, and up to three bytes after them, which
+    /// may complete a character. Finds and encodes the part to process, and returns its position in
+    /// the file.
     fn process(
         &mut self,
         file: &File,
@@ -84,9 +89,9 @@ fn groups(bytes: &[u8], len: usize) -> Range<usize> {
     0..bytes.len().min(len) / 3 * 3
 }
 
-/// Finds and encodes the parts of the first `size` bytes of a file on all threads, and passes each
-/// encoded part and its length in the file to `take`. Stops where the next part does not directly
-/// follow the previous one, and returns the end of the last part.
+/// Finds and encodes the parts of the first `size` bytes of a file in parallel, and passes each
+/// encoded part and its length in the file to `take`. Stops where the next part is empty or does not
+/// directly follow the previous one, and returns the end of the last part.
 fn for_each_part<C>(
     file: &File,
     size: u64,
@@ -120,8 +125,8 @@ fn for_each_part<C>(
     Ok(end)
 }
 
-/// Returns the length of the text at the start of a file, checking its pieces in parallel. If it is
-/// less than `size`, the bytes after it may still be text.
+/// Checks the first `size` bytes of a file in parallel. Returns the length of the pieces before the
+/// first piece that is not entirely text. This piece may still begin with text.
 pub(super) fn text_len(file: &File, size: u64) -> Result<u64> {
     let mut pieces = Vec::new();
     pieces.resize_with(CHECKED_PIECES * threads().min(MAX_THREADS), Piece::default);
@@ -150,10 +155,13 @@ pub(super) fn text_len(file: &File, size: u64) -> Result<u64> {
 
 /// Writes the first `size` bytes of a file. Stops at the first piece that is not text if the
 /// encoding is text, at an incomplete base64 group, or at the end of the file. Returns the number
-/// of bytes written. The calling thread writes what all threads encode. On two threads, creating
-/// an archive takes 0.75 times as long as on one for a large binary file, and with [`text_len`] 0.6
-/// times as long for large text (`cargo xtask bench flux-archive`, rows `large: create, all inside`
-/// and `text: create, all inside`).
+/// of bytes of the file that were written. The pieces are encoded in parallel, and the calling
+/// thread writes them in order.
+///
+/// On two threads, creating an archive of a large binary file takes 0.75 times as long as on one.
+/// For large text, which [`text_len`] also checks on both threads, it takes 0.6 times as long
+/// (`cargo xtask bench flux-archive`, rows `large: create, all inside` and `text: create, all
+/// inside`).
 pub(super) fn write<W: Write>(
     creator: &Creator<'_>,
     file: &File,

@@ -10,8 +10,8 @@ use crate::error::{Error, Failure};
 pub struct CreateReport {
     /// The number of entries written.
     pub entries: u64,
-    /// The paths of files that changed while they were being read. Their archived content may be partly old and partly
-    /// new.
+    /// The paths of files that changed while the archive was being created. Their archived content may be partly old
+    /// and partly new.
     pub changed: Vec<String>,
     /// The absolute paths among the arguments of [`write`](crate::disk::Creator::write). Their
     /// leading `/` was removed.

@@ -15,7 +15,7 @@ use crate::parallel::{Progress, report, threads, try_map};
 use crate::parse::{self, Data};
 use crate::store::{BlobStore, fetch};
 
-/// The minimum size in bytes of a file that several threads write together.
+/// The minimum size in bytes of a file that several threads decode and write together.
 const PARALLEL_FROM: u64 = 4 << 20;
 
 /// The size in bytes of a block of zeros that becomes a hole, and its alignment in the file. This
@@ -172,7 +172,7 @@ fn are_apart(regions: &[Region]) -> bool {
 }
 
 /// Writes bytes to a new file at `position`, except for aligned blocks of [`HOLE`] zeros. Returns
-/// the offset after the last written byte, or 0 if nothing was written.
+/// the offset after the last written byte, or 0 if all bytes belong to such blocks.
 fn write_with_holes(file: &File, bytes: &[u8], position: u64) -> io::Result<u64> {
     if bytes.len() < HOLE {
         file.write_all_at(bytes, position)?;

@@ -39,7 +39,8 @@ pub enum Existing {
     Skip,
     /// The entry replaces the existing file.
     Overwrite,
-    /// The entry replaces the existing file if the entry has a later modification time. Otherwise it is skipped.
+    /// The entry replaces the existing file if the entry has a later modification time. Otherwise, the entry is
+    /// skipped.
     Newer,
 }
 

@@ -18,8 +18,8 @@ pub(super) struct Plan {
     /// The indices of the entries that violate the link policy or do not use the required hash
     /// function, each with its error.
     pub(super) failures: Vec<(usize, Error)>,
-    /// The paths that a file system may treat as equal, because they differ only in case or in the
-    /// encoding of accents.
+    /// The paths that a file system may treat as equal to another path, because the two differ only
+    /// in case or in non-ASCII names.
     pub(super) twins: HashSet<String>,
 }
 

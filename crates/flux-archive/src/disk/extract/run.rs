@@ -20,7 +20,7 @@ use crate::model::{Archive, Content, Entry, FileType};
 use crate::parallel::try_map;
 use crate::parse::{Buffers, Data, Located};
 
-/// The number of files that a single thread processes as a batch.
+/// The maximum number of files in a batch, which a single thread processes.
 const BATCH: usize = 32;
 
 impl Extractor<'_> {
@@ -289,7 +289,7 @@ impl Run<'_, '_> {
     fn write_files(&self, files: &[usize], made: &Made) {
         let wanted = |index: &&usize| made.orphans.binary_search(index).is_err();
         let files: Vec<usize> = files.iter().filter(wanted).copied().collect();
-        // Write large files one after another, each on all threads, and the rest in parallel.
+        // Write large files one after another, each on several threads, and the rest in parallel.
         let many = |&index: &usize| match self.data(index) {
             Some((_, data)) => content::is_large(data.len()),
             None => content::is_parallel(self.entries[index].content()),
