@@ -106,7 +106,7 @@ class CreateReport:
     entries
         The number of entries in the archive.
     changed
-        The paths of files that changed while they were being read.
+        The paths of files that changed while the archive was being created.
     """
 
     entries: int
