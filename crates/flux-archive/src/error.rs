@@ -211,7 +211,7 @@ pub enum StoreError {
     /// The store does not have the blob.
     #[error("the blob is not in the store")]
     NotFound,
-    /// The stored bytes are not the blob with this name.
+    /// The stored data cannot be decoded, or is not that of the requested blob.
     #[error("the blob is damaged: {0}")]
     Corrupt(String),
     /// The blob is larger than [`MAX_BLOB_SIZE`].

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_after_sorted_entries_is_reported() {
+    fn an_error_that_follows_sorted_entries_is_reported() {
         let document = br#"[{"path":"a","mode":33188},{"path":"b","mode":33188},{"path":"c""#;
         let error = OpenOptions::new().superseded(document).unwrap_err();
         assert!(matches!(error.kind(), crate::ErrorKind::Json(_)), "{error}");

@@ -46,7 +46,7 @@ impl<'a> LongLine<'a> {
         Some(Self { letter, permissions: mode & 0o777, size, path })
     }
 
-    /// Returns the path as written.
+    /// Returns the path shown in the line, which is not escaped.
     pub fn path(&self) -> &str {
         &self.path
     }

@@ -191,7 +191,7 @@ impl StateDir {
         (jobs, failures)
     }
 
-    /// Returns the names and objects in a directory of keys. `object` is the object of the directory, if it is already
+    /// Returns the names and objects in a directory of keys. `object` is the directory's own object, if it is already
     /// known.
     fn entries(
         &self,

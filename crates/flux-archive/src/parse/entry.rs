@@ -257,7 +257,8 @@ fn time(
     seconds.ok_or(Wrong).map(Some)
 }
 
-/// Returns the first 40 characters of a value, for use in a message.
+/// Returns the first 40 characters of a value, followed by `...` if it is longer, for use in a
+/// message.
 fn brief(value: &Json<'_>) -> String {
     let text = value.get();
     match text.char_indices().nth(40) {

@@ -131,7 +131,7 @@ impl OpenOptions {
 enum Read {
     /// The archive has ended.
     All,
-    /// The offset in the window after the last whole entry.
+    /// The end of the last complete entry, as an offset in the window.
     Part(usize),
     /// The window contains no whole entry. `data` is the offset of the first character of the entry's data, if the data
     /// is a string.

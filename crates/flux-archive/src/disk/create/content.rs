@@ -31,7 +31,7 @@ const BLOCK: usize = 4096;
 /// The content of an entry, ready to be written.
 pub(super) struct Prepared {
     pub(super) body: Body,
-    /// The size to write to the entry. Always set for blobs and for a file that is a single hole.
+    /// The value to write as the `size` of the entry. Always set for blobs and for a file that is a single hole.
     /// Otherwise `None`, because the writer determines the size from the data.
     pub(super) size: Option<u64>,
     /// Whether the file has changed since the walk found it.
