@@ -1,5 +1,6 @@
-//! Accessing directories by file descriptor. Two functions open a starting directory by its path.
-//! All other functions accept only a single path component, and do not follow links.
+//! Accessing directories by file descriptor. [`Dir::open`] and [`Dir::follow`] open a starting
+//! directory by any path, and follow links. All other functions that take a name expect a single path
+//! component, and do not follow a link with this name.
 //!
 //! A path is opened component by component, from an open directory. If a directory has been replaced
 //! with a symbolic link in the meantime, opening it fails.
@@ -18,8 +19,8 @@ use rustix::fs::{AtFlags, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT};
 
 use crate::model::FileType;
 
-/// Flags to open a directory only for looking up names, which does not require permission to list
-/// it.
+/// Flags to open a directory only for looking up names. On Linux and Android, this does not require
+/// permission to list the directory.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const LOOK_UP: OFlags = OFlags::PATH;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -93,7 +94,8 @@ impl Found {
         seconds
     }
 
-    /// Returns the identity, size and times of the file, to detect whether its content has changed.
+    /// Returns the identity, the size, and the times of the last modification and status change, to
+    /// detect whether the file has changed.
     pub(crate) fn version(&self) -> impl PartialEq + use<> {
         let stat = &self.0;
         let times = (stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec);
@@ -201,7 +203,7 @@ impl Dir {
 
         use rustix::io::Errno;
 
-        // An unnamed file can be linked to a name only through `/proc/self/fd`.
+        // Without privileges, an unnamed file can be linked to a name only through `/proc/self/fd`.
         static CAN_LINK: LazyLock<bool> = LazyLock::new(|| Path::new("/proc/self/fd").exists());
 
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -229,7 +231,7 @@ impl Dir {
         Ok(rustix::fs::linkat(rustix::fs::CWD, path, &self.0, name, flags)?)
     }
 
-    /// Renames a temporary file to `to`, replacing an existing file.
+    /// Renames a temporary file or link to `to`. An existing file or link is replaced.
     pub(crate) fn replace(&self, mut temporary: Temporary, to: &str) -> io::Result<()> {
         let (from, registered) = match temporary.name.take() {
             Some(name) => name,
@@ -241,8 +243,8 @@ impl Dir {
         Ok(())
     }
 
-    /// Renames a temporary file to `to`. If this name already exists, fails and returns the
-    /// temporary file with the error.
+    /// Renames a temporary file or link to `to`. Fails if this name already exists. Every error is
+    /// returned with the temporary file, so that the caller can try again.
     pub(crate) fn rename_new(
         &self,
         mut temporary: Temporary,
@@ -312,8 +314,9 @@ impl Dir {
     }
 }
 
-/// A file or link that does not have its final name yet. A link has a temporary name, and so does a
-/// file unless the system supports unnamed files. The file or link is removed on drop.
+/// A file or link that does not have its final name yet. A link has a temporary name. A file has one
+/// only if the system or file system does not support unnamed files. The file or link is removed on
+/// drop.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     file: Option<File>,

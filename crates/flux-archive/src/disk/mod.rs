@@ -1,4 +1,5 @@
-//! Creating archives from files on disk, extracting archives, and comparing them with files. Available on Unix only.
+//! Creating archives from files on disk, extracting archives, and reading blobs from the original files. Available on
+//! Unix only.
 
 mod create;
 pub(crate) mod dir;

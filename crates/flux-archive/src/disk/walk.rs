@@ -5,17 +5,18 @@ use std::io;
 use super::dir::Dir;
 use crate::model::ArchivePath;
 
-/// The maximum depth at which a [`Walk`] keeps every directory on the current path open. If the path is deeper, the
-/// walk also keeps the last directory of the path open, but not the directories in between.
+/// The maximum depth at which a [`Walk`] keeps every directory on a path open. If the path is deeper, the walk also
+/// keeps the last directory of the path open, but not the directories in between.
 const KEPT_LEVELS: usize = 32;
 
-/// Opens directories below a root one after another. Keeps the last directory open, and its parents
-/// down to a depth of [`KEPT_LEVELS`], so that opening a nearby directory is fast.
+/// Opens directories below a root one after another. Keeps the directories on a recent path open,
+/// down to a depth of [`KEPT_LEVELS`], and the last directory below this depth. Thus, opening a
+/// nearby directory is fast.
 #[derive(Debug)]
 pub(crate) struct Walk {
     root: Dir,
-    /// The names and descriptors of the most recently opened directory and the directories above it,
-    /// outermost first, without the root. Only the outermost [`KEPT_LEVELS`] directories are kept.
+    /// The names and descriptors of the directories on a recently opened path, outermost first,
+    /// without the root. Only the outermost [`KEPT_LEVELS`] directories are kept.
     kept: Vec<(Box<str>, Dir)>,
     /// The path and descriptor of the last directory deeper than [`KEPT_LEVELS`].
     deep: Option<(Box<str>, Dir)>,

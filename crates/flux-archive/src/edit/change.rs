@@ -12,8 +12,9 @@ use crate::write::Writer;
 /// Writes an archive without the entries that a function selects. Returns the number of removed
 /// entries.
 ///
-/// `unwanted` is called with each path as written in the document, and returns `true` if the entry
-/// is to be removed. Even entries that no profile accepts can be removed.
+/// `unwanted` is called with each path, and returns `true` if the entry is to be removed. Escapes in
+/// the path are decoded, but the path is not normalised. Even entries that no profile accepts can be
+/// removed.
 ///
 /// ```
 /// use flux_archive::edit::delete;
@@ -52,7 +53,8 @@ pub fn delete<W: Write>(
 }
 
 /// Writes the entries of `document`, followed by the entries of `addition`. An added entry replaces
-/// an existing entry with the same path. Returns the number of replaced entries. The
+/// an existing entry with the same path. Returns the number of entries replaced in this way. If
+/// several entries of the same document have the same path, only the last one is used. The
 /// [pointer](OpenOptions::pointer) in the options applies only to `document`.
 ///
 /// ```

@@ -49,7 +49,8 @@ impl<'s> Externalizer<'s> {
     }
 
     /// Stores the content of an archive as blobs, and writes an archive that refers to them. A file
-    /// whose blobs the store does not accept is reported and copied unchanged.
+    /// whose blobs the store does not accept is reported and copied unchanged. If several entries have
+    /// the same path, only the last one is written.
     ///
     /// # Errors
     ///

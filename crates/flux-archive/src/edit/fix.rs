@@ -43,7 +43,7 @@ pub fn fix<W: Write>(
     if raw_entries.form().is_none() {
         options.parse(document)?;
     }
-    // An invalid entry must not replace an earlier valid one.
+    // An invalid entry must not replace a valid one merely because their paths are equal.
     let superseded = superseded(document, options, &mut |raw| {
         let mut report = Report::new(options.profile, &options.limits, &pointer);
         decode(raw, options.profile, &options.limits, &mut report)

@@ -1,4 +1,4 @@
-//! Editing archives by writing changed copies. Entries that need no change are copied as written.
+//! Editing archives by writing changed copies. Entries that need no change keep their members as written.
 
 mod change;
 mod convert;

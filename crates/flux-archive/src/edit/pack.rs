@@ -1,4 +1,4 @@
-//! Moving content from stores into an archive.
+//! Moving content from a store into an archive.
 
 use std::io::Write;
 
@@ -14,7 +14,8 @@ use binio::check_limit;
 /// Moves the content of blobs into an archive, so that the archive can be read without a store.
 /// Every blob that is read is verified. Text and base64 cannot represent holes, so holes become
 /// zeros, unless the whole file is a hole. A file whose blobs cannot be read is reported and copied
-/// unchanged.
+/// unchanged. If several entries have the same path, only the last one is written. The store is not
+/// changed.
 ///
 /// ```
 /// use flux_archive::store::{BlobStoreMut, MemoryStore};
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn packing_copies_and_reports_files_with_missing_blobs() {
+    fn packing_copies_and_reports_files_with_missing_or_damaged_blobs() {
         let store = MemoryStore::new();
         let [missing, fake] = [b"missing", b"falsely"].map(|b| BlobRef::of(HashType::Sha1, b));
         store.insert_as(fake, b"genuine".as_slice());

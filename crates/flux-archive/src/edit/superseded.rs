@@ -15,6 +15,8 @@ impl OpenOptions {
     /// Returns the indices of the entries that a later entry replaces. In a dict, an entry replaces
     /// any earlier entry with the same key. In any archive, a file or link replaces an earlier file
     /// or link with the same path, and a directory replaces an earlier directory with the same path.
+    /// Paths are compared after normalising. Entries without a valid path and mode are not compared
+    /// by path.
     ///
     /// ```
     /// use flux_archive::OpenOptions;
@@ -34,8 +36,9 @@ impl OpenOptions {
     }
 }
 
-/// Like [`OpenOptions::superseded`], but only an entry for which `sound` returns `true` replaces an
-/// earlier one with the same path.
+/// Like [`OpenOptions::superseded`], but compares only the paths of entries for which `sound` returns
+/// `true`. Any other entry neither replaces an entry with the same path nor is replaced by it. The
+/// keys of a dict are compared for all entries.
 pub(super) fn superseded<'a>(
     document: &'a [u8],
     options: &OpenOptions,
@@ -92,7 +95,7 @@ fn ascend<'a>(
 }
 
 /// Returns the normalised path, and `true` if the entry is a directory. Returns `None` if the path
-/// or mode is invalid.
+/// or mode is missing or invalid.
 fn place<'a>(raw: &RawEntry<'a>) -> Option<Name<'a>> {
     let mode = u32::try_from(integer(&raw.get("mode")?)?).ok()?;
     let mut path = raw.path()?.into_decoded();

@@ -18,7 +18,7 @@ const MAX_ZEROS: u64 = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
-    /// The path at which the entries differ.
+    /// The path of the entry or file.
     pub path: String,
     /// The differences. There is at least one.
     pub changes: Vec<Change>,
@@ -224,7 +224,7 @@ fn same_blobs(a: &[Region], b: &[Region]) -> Option<bool> {
 }
 
 /// Returns `true` if inline data equals the content of blobs. Hashes the bytes of each region,
-/// padded with zeros after the end of the data, and expects zeros between the regions. Returns
+/// padded with zeros after the end of the data, and expects zeros outside the regions. Returns
 /// `None` if a region would need more than [`MAX_ZEROS`] zeros.
 fn blobs_of_data(regions: &[Region], data: &[u8]) -> Option<bool> {
     let len = data.len() as u64;

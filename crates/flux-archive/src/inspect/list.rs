@@ -7,13 +7,15 @@ use crate::json::integer;
 use crate::model::{Entry, Mode};
 use crate::parse::RawEntry;
 
-/// The line that Flux prints for an entry without a path or a mode.
+/// The line that Flux prints for an entry without a valid path, mode or size, that is, if [`LongLine::of`] returns
+/// `None`.
 pub const INVALID_ENTRY: &str = "invalid fileref";
 
 /// A line of the long listing: type, permissions, size and path.
 ///
-/// A line created by [`LongLine::of`] shows the members as written, so that an archive can be listed even if it cannot
-/// be extracted. The path is not escaped, so escape the line before printing it to a terminal.
+/// [`LongLine::of`] accepts some entries that no profile accepts, such as an entry with the path `../f`. Thus, an
+/// archive can be listed even if it cannot be extracted. The path is not escaped, so escape the line before printing it
+/// to a terminal.
 ///
 /// ```
 /// use flux_archive::inspect::LongLine;
@@ -36,8 +38,9 @@ pub struct LongLine<'a> {
 }
 
 impl<'a> LongLine<'a> {
-    /// Creates a line from an entry as written in the document. Returns `None` if the path or mode is missing or
-    /// invalid, or if the size is invalid.
+    /// Creates a line from an entry that has not been checked. The path is not normalised. The letter for an unknown
+    /// file type is `?`. Returns `None` if the path is missing or is not a valid string, if the mode is missing or is
+    /// not an unsigned 32-bit integer, or if the size is not a 64-bit integer. A missing size is shown as 0.
     pub fn of(raw: &RawEntry<'a>) -> Option<Self> {
         let mode = u32::try_from(integer(&raw.get("mode")?)?).ok()?;
         let size = raw.get("size").map_or(Some(0), |size| integer(&size))?;
@@ -53,8 +56,8 @@ impl<'a> LongLine<'a> {
 }
 
 impl<'a> From<&'a Entry<'_>> for LongLine<'a> {
-    /// Creates a line from a parsed entry. The size is the value of the `size` member, or 0 if the entry has no such
-    /// member, as is the case for JSON content.
+    /// Creates a line from an entry. The size is the one returned by [`Entry::size`], or 0 if that is `None`, as is
+    /// usual for JSON content.
     fn from(entry: &'a Entry<'_>) -> Self {
         Self {
             letter: entry.file_type().letter(),

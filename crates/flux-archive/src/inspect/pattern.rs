@@ -7,8 +7,9 @@
 //! | `[abc]` `[a-z]` `[!a]` `[^a]` `[[:alpha:]]` `[[.-.]]` `[[=a=]]` | a single character in the set, or with `!` or `^`, a single character that is not in the set |
 //! | `\x` | the character `x` |
 //!
-//! A `[` that is not followed by a complete set is an ordinary character. `?` and sets match Unicode characters, but
-//! classes such as `[:alpha:]` contain only ASCII.
+//! A `[` that is not followed by a complete set is an ordinary character. After an unknown class or collating symbol, a
+//! set usually matches nothing, even if it is incomplete. `?` and sets match Unicode characters, but classes such as
+//! `[:alpha:]` contain only ASCII.
 
 use crate::model::ArchivePath;
 
@@ -57,8 +58,10 @@ pub fn fnmatch(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// Returns `true` if a pattern matches a path in an archive, or a directory above it. Ignores `./` at the start and `/`
-/// at the end of both the pattern and the path.
+/// Returns `true` if a pattern matches a path in an archive, or a directory above it.
+///
+/// The path is first compared as given. If it does not match, it is normalised and compared again, together with the
+/// directories above it. In this case, `./` at the start and `/` at the end of the pattern are ignored.
 ///
 /// ```
 /// use flux_archive::inspect::selects;
@@ -92,7 +95,8 @@ fn one(pattern: &str, character: char) -> Option<&str> {
 }
 
 /// Compares a character with the set after a `[`. Returns whether the set matches, and the pattern
-/// after the `]` of the set. Returns `None` if there is no `]`.
+/// after the `]` of the set. Returns `None` if there is no `]`, and [`NO_MATCH`] if an unknown class or
+/// symbol prevents a match.
 fn set(text: &str, character: char) -> Option<(bool, &str)> {
     let negated = text.strip_prefix(['!', '^']);
     let mut rest = negated.unwrap_or(text);
@@ -130,8 +134,8 @@ fn set(text: &str, character: char) -> Option<(bool, &str)> {
     }
 }
 
-/// The result for a set that matches nothing, because it names a class or symbol that does not
-/// exist.
+/// The result for a set that does not match, because it contains an unknown class, or an unknown or
+/// incomplete collating symbol.
 const NO_MATCH: Option<(bool, &str)> = Some((false, ""));
 
 /// An unknown or incomplete collating symbol.

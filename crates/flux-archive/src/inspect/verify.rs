@@ -70,7 +70,8 @@ impl<'o> VerifyOptions<'o> {
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// The number of entries in the archive, or `None` if the archive cannot be read.
+    /// The number of entries in the archive, or `None` if the archive cannot be read. Entries that later entries
+    /// replace are not counted.
     pub entries: Option<u64>,
     /// The number of blobs that were checked, including missing blobs. A blob that occurs several
     /// times counts once for each distinct length that the archive states.

@@ -1,4 +1,4 @@
-//! Encoding the content of a file for an archive.
+//! Preparing the content of a file for an archive.
 
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -16,23 +16,23 @@ use super::options::{Creator, Holes};
 use super::pieces;
 use super::walk::Item;
 
-/// The maximum size in bytes of a file that is encoded in memory. Larger files are streamed, unless
-/// they are stored as blobs.
+/// The maximum size in bytes of a file that is encoded in memory. A larger file is streamed, unless
+/// it is stored as blobs or is a single hole.
 pub(super) const IN_MEMORY: u64 = 1 << 20;
 
 /// The number of bytes to read at a time: a multiple of 3, so that pieces end between base64
 /// groups, and a multiple of [`BLOCK`].
 pub(super) const PIECE: usize = 48 << 10;
 
-/// The size in bytes of a block that is treated as a hole if all its bytes are zero. The last block
-/// of a file may be shorter.
+/// The size in bytes of a block that [`Holes::Zeros`] treats as a hole if all its bytes are zero. The
+/// last block of a file may be shorter.
 const BLOCK: usize = 4096;
 
 /// The content of an entry, ready to be written.
 pub(super) struct Prepared {
     pub(super) body: Body,
-    /// The value to write as the `size` of the entry. Always set for blobs and for a file that is a single hole.
-    /// Otherwise `None`, because the writer determines the size from the data.
+    /// The value to write as the `size` of the entry. Set only for blobs and for a file that is a single hole. For any
+    /// other file, the writer determines the size from the data.
     pub(super) size: Option<u64>,
     /// Whether the file has changed since the walk found it.
     pub(super) changed: bool,

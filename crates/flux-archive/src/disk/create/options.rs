@@ -8,8 +8,8 @@ use crate::disk::dir::{Dir, FileId, stat};
 use crate::parallel::{Progress, report};
 use crate::store::{BlobStoreMut, Chunking};
 
-/// Selects which zeros in a file become holes in the archive. A hole is a gap between blobs, or
-/// spans the whole file.
+/// Selects which zeros in a file become holes in the archive. A hole is a range that no blob covers,
+/// or spans the whole file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Holes {
@@ -39,7 +39,7 @@ pub enum Times {
 /// A function that returns `true` for the paths that it selects.
 pub type Filter<'f> = &'f (dyn Fn(&str) -> bool + Sync);
 
-/// Creates archives of files below a directory.
+/// Creates archives of files on disk.
 ///
 /// ```
 /// use flux_archive::disk::{Creator, Times};
@@ -73,7 +73,7 @@ pub struct Creator<'o> {
 partial_debug! { Creator: root; }
 
 impl<'o> Creator<'o> {
-    /// Opens the directory to which the paths in the archive are relative.
+    /// Opens the directory in which [`write`](Self::write) looks up relative paths.
     ///
     /// # Errors
     ///

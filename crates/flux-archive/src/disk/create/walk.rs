@@ -147,8 +147,8 @@ impl<'w> Walker<'w> {
     }
 }
 
-/// Returns an item for the file `name` in the directory `parent`. Fails if an archive cannot
-/// contain the file.
+/// Returns an item for the file `name` in the directory `parent`. Fails if its status cannot be
+/// read, or if an archive cannot contain the file.
 fn item(parent: &Dir, prefix: &str, name: &[u8]) -> Result<Option<Item>> {
     let found = parent.stat(std::ffi::OsStr::from_bytes(name))?;
     let path = format!("{prefix}{}", utf8(name)?);

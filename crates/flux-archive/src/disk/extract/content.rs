@@ -15,7 +15,7 @@ use crate::parallel::{Progress, report, threads, try_map};
 use crate::parse::{self, Data};
 use crate::store::{BlobStore, fetch};
 
-/// The minimum size in bytes of a file that several threads decode and write together.
+/// The minimum number of bytes of data in a file that several threads decode and write together.
 const PARALLEL_FROM: u64 = 4 << 20;
 
 /// The size in bytes of a block of zeros that becomes a hole, and its alignment in the file. This
@@ -36,8 +36,8 @@ impl Buffers {
     }
 }
 
-/// Returns `true` if several threads can work on the content of a file. The content must be large,
-/// and must be text, base64, or several blobs whose regions are in order and do not overlap.
+/// Returns `true` if several threads can work on the content of a file. The data must be large, and
+/// must be text, base64, or several blobs whose regions are in order and do not overlap.
 pub(super) fn is_parallel(content: &Content<'_>) -> bool {
     let regions = match content {
         Content::Blobvec(regions) => regions,
@@ -48,7 +48,7 @@ pub(super) fn is_parallel(content: &Content<'_>) -> bool {
     regions.len() > 1 && is_large(content.data_size()) && are_apart(regions)
 }
 
-/// Returns `true` if a file of `len` bytes is large enough for several threads.
+/// Returns `true` if `len` bytes of data are enough for several threads.
 pub(super) fn is_large(len: u64) -> bool {
     len >= PARALLEL_FROM
 }

@@ -10,7 +10,7 @@ use crate::model::{Entry, FileType};
 ///
 /// An existing directory is never removed, so a file or link with the same path cannot be
 /// extracted. The same applies to an existing special file, such as a FIFO. A directory entry
-/// succeeds if the directory already exists, but the permissions and times of the directory change
+/// succeeds if the directory already exists, but its permissions and modification time are restored
 /// only with [`Overwrite`](Self::Overwrite), or with [`Newer`](Self::Newer) if the entry is newer. A
 /// directory entry always fails if there is a file or link at its path. Only `Overwrite` replaces a
 /// link with a file, or a file with a link; with any other policy, the entry fails.
@@ -49,9 +49,10 @@ pub enum Existing {
 pub(super) enum Decision {
     /// The path does not exist: create it.
     Create,
-    /// Replace the existing file.
+    /// Replace the existing file or link, or restore the permissions and time of the existing
+    /// directory.
     Replace,
-    /// Keep the existing file.
+    /// Keep the existing file, link or directory.
     Skip,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! plan:          check limits, link targets and hash functions before anything is written
-//! directories:   create directories; those in the archive have mode 0700 until they are filled
+//! directories:   create directories; those whose mode will be set have mode 0700 until then
 //! files:         write temporary files in parallel, verify every blob, and rename complete files
 //! links:         create links after all files
 //! finish:        set the modes and times of directories, children before parents

@@ -14,8 +14,8 @@ pub type Select<'s> = &'s (dyn Fn(&Entry<'_>) -> bool + Sync);
 
 /// The policy for creating symbolic links, depending on their targets.
 ///
-/// An extraction never writes through a link, regardless of this policy. The policy protects programs that use the
-/// files later.
+/// Regardless of this policy, an extraction never writes through a link below the target directory. The policy
+/// protects programs that use the files later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinkPolicy {
@@ -25,8 +25,8 @@ pub enum LinkPolicy {
     /// Only links with a relative target are created.
     RejectAbsolute,
     /// Only links that cannot lead out of the target directory are created. The target of a link
-    /// must be relative, must contain `..` only at the start, and must not lead above the root, so
-    /// that no combination of extracted links can escape.
+    /// must be relative. It may contain `..` only before its first name, and must not lead above the
+    /// root. Thus, no combination of extracted links can escape.
     RejectEscaping,
 }
 
@@ -123,7 +123,8 @@ impl<'o> Extractor<'o> {
         /// Extracts only the entries that a function selects.
         select: Select<'o> => Some(select);
 
-        /// Sets a function that is called with the number of bytes written since the last call.
+        /// Sets a function that is called with the number of bytes of data extracted since the last
+        /// call.
         progress: Progress<'o> => Some(progress);
 
         /// Sets whether modification times are restored. Default: yes.
@@ -137,7 +138,8 @@ impl<'o> Extractor<'o> {
         /// Sets whether each file is synced to disk before it appears at its path. Default: no.
         sync: bool;
 
-        /// Sets whether to stop at the first failure. Default: no.
+        /// Sets whether to stop after the first failure. Entries that other threads are already
+        /// extracting are completed. Default: no.
         fail_fast: bool;
 
         /// Sets whether to only report what would happen, without writing files or reading blobs.

@@ -9,14 +9,14 @@ use binio::check_limit;
 
 use super::options::Extractor;
 
-/// The indices of the entries to extract, by type. Each list is sorted by path.
+/// The indices of the entries to extract. There is one list for each type, sorted by path.
 #[derive(Default)]
 pub(super) struct Plan {
     pub(super) directories: Vec<usize>,
     pub(super) files: Vec<usize>,
     pub(super) links: Vec<usize>,
-    /// The indices of the entries that violate the link policy or do not use the required hash
-    /// function, each with its error.
+    /// The indices of the entries that violate the link policy, or have a blob that does not use the
+    /// required hash function, each with its error.
     pub(super) failures: Vec<(usize, Error)>,
     /// The paths that a file system may treat as equal to another path, because the two differ only
     /// in case or in non-ASCII names.

@@ -18,7 +18,8 @@ pub struct ExtractReport {
     pub directories: u64,
     /// The number of symbolic links created.
     pub links: u64,
-    /// The number of files and links that were skipped because a file already exists.
+    /// The number of files and links that were skipped because a file or link already exists at
+    /// their path.
     pub skipped: u64,
     /// The number of bytes of data in the written files, not counting the holes that the archive
     /// describes.

@@ -128,7 +128,7 @@ struct Made {
     finish: Vec<(usize, u32)>,
     /// The indices in `finish`, as a set.
     ours: HashSet<usize>,
-    /// The indices of files and links whose directory could not be created.
+    /// The indices of files and links whose directory could not be created or opened.
     orphans: Vec<usize>,
 }
 
@@ -155,6 +155,7 @@ impl Run<'_, '_> {
     }
 
     /// Returns the source of a located archive, and the position of the data of an entry in it.
+    /// Returns `None` if the archive is not located, or if the data is not in the source.
     fn data(&self, index: usize) -> Option<(&dyn ReadAt, &Data)> {
         let located = self.located?;
         Some((located.source, located.data[index].as_ref()?))
