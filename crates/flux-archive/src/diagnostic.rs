@@ -11,10 +11,13 @@ pub use binio::diagnostic::{Place, Severity};
 /// A deviation of an archive from RFC 37.
 ///
 /// The `place` of a diagnostic about an entry contains the path of the entry as written, and a JSON Pointer (RFC 6901)
-/// from the root of the document. A path longer than [`Limits::max_path_len`](crate::Limits::max_path_len) is omitted.
+/// from the root of the document. The path is omitted if it is missing, not a valid string, or longer than
+/// [`Limits::max_path_len`](crate::Limits::max_path_len).
+///
 /// If the document consists of consecutive objects, the objects are numbered from 0, as if they were in an array.
-/// Diagnostics about blobs come from [`Archive::verify`](crate::Archive::verify), and contain the normalised path
-/// instead.
+///
+/// [`Archive::verify`](crate::Archive::verify) adds diagnostics about stored blobs and disallowed hashes. They contain
+/// the normalised path, also as the key of a dict in the pointer.
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 binio::codes! {
@@ -26,9 +29,9 @@ binio::codes! {
         Container = "R101": Error;
         /// An entry is not an object.
         EntryType = "R102": Error;
-        /// `path` is missing, not a string, or a string with an unpaired surrogate.
+        /// The path is missing, not a string, or a string with an unpaired surrogate.
         PathType = "R103": Error;
-        /// `mode` is missing or not a 32-bit integer.
+        /// `mode` is missing or not an unsigned 32-bit integer.
         ModeType = "R104": Error;
         /// An entry in a dict has a member `path`, which overrides the key.
         PathInDict = "R105": Error;
@@ -38,9 +41,10 @@ binio::codes! {
         DuplicatePath = "R107": Error;
         /// `mtime` or `ctime` is not a 64-bit integer.
         TimeType = "R108": Error;
-        /// The path contains a `..` component or a NUL, or is empty.
+        /// The path contains a `..` component or a NUL, or has no component other than `.`.
         UnsafePath = "R110": Error;
-        /// The path contains `//` or a `.` component, or ends in `/`. These parts are removed.
+        /// The path contains a `.` component, contains `//` after its first component, or ends in
+        /// `/`. It is normalised.
         UntidyPath = "R111": Error;
         /// The path begins with `/`, which is removed.
         AbsolutePath = "R112": Error;
@@ -82,7 +86,7 @@ binio::codes! {
         BlobRef = "R152": Error;
         /// A blobref has an unknown hash.
         UnknownHash = "R153": Error;
-        /// A blob is larger than 1 MiB, or a blobref is in upper case.
+        /// A blob is larger than 1 MiB, or a blobref contains upper-case digits.
         UntidyBlob = "R154": Warning;
         /// A blob is missing, or the store cannot read it.
         BlobMissing = "R155": Error;

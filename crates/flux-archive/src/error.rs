@@ -59,7 +59,7 @@ pub enum ErrorKind {
         /// A description of the existing file, such as `a directory`.
         found: &'static str,
     },
-    /// A blob is missing, cannot be read, or does not match its blobref.
+    /// A blob is missing or cannot be read, or has a wrong length or digest.
     #[error("{code} blob {blobref}: {message}")]
     Blob {
         /// The code of the error: the blob is missing or unreadable, or has a wrong length or
@@ -73,10 +73,10 @@ pub enum ErrorKind {
         /// store.
         error: Option<StoreError>,
     },
-    /// A blob store returned an error.
+    /// A blob store returned an error, or a blob is too large to store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A key in the state of a broker cannot be read.
+    /// The state of a broker, or a key in it, cannot be read.
     #[error(transparent)]
     Kvs(#[from] KvsError),
     /// The link policy set by the caller does not allow the target of a symbolic link.
@@ -168,12 +168,12 @@ impl Error {
     }
 }
 
-/// The path of an entry that could not be processed, and the error. By default, processing
-/// continues with the next entry.
+/// The path of an entry or file that could not be processed, and the error. By default, processing
+/// continues with the next entry or file.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Failure {
-    /// The path of the entry.
+    /// The path of the entry, or of a file that could not be added to an archive.
     pub path: String,
     /// The error. In JSON, this is the member `message`.
     #[serde(rename = "message", serialize_with = "as_message")]
@@ -185,7 +185,7 @@ fn as_message<S: Serializer>(error: &Error, serializer: S) -> Result<S::Ok, S::E
 }
 
 impl Failure {
-    /// Creates a failure from the path of an entry and the error.
+    /// Creates a failure from the path of an entry or file, and the error.
     pub fn new(path: impl Into<String>, error: Error) -> Self {
         Self { path: path.into(), error }
     }
@@ -208,16 +208,16 @@ pub const MAX_BLOB_SIZE: u64 = 1 << 30;
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The store does not have the blob.
+    /// The store does not have the blob, or a dump does not have the key.
     #[error("the blob is not in the store")]
     NotFound,
     /// The stored data cannot be decoded, or is not that of the requested blob.
     #[error("the blob is damaged: {0}")]
     Corrupt(String),
-    /// The blob is larger than [`MAX_BLOB_SIZE`].
+    /// The blob, or the value of a key, is larger than [`MAX_BLOB_SIZE`].
     #[error("the blob has {size} bytes, but the limit is {MAX_BLOB_SIZE}")]
     TooBig {
-        /// The size of the blob in bytes.
+        /// The size in bytes. A value may be larger, because reading stops at the limit.
         size: u64,
     },
     /// The blob does not have the requested length.
@@ -226,7 +226,7 @@ pub enum StoreError {
         /// The size of the blob in bytes.
         found: u64,
     },
-    /// The file or directory is not a store, or the store is damaged.
+    /// The file is not a store, or the store is damaged.
     #[error("the store cannot be used: {0}")]
     Damaged(String),
     /// This build does not support this kind of store.
@@ -237,7 +237,7 @@ pub enum StoreError {
         /// The crate feature that enables this kind of store.
         feature: &'static str,
     },
-    /// The operating system or the database reported an error.
+    /// The store cannot be read or written, or there is not enough memory for a blob.
     #[error("{0}")]
     Io(Arc<io::Error>),
 }
@@ -276,7 +276,7 @@ impl StoreError {
         Err(io::Error::new(io::ErrorKind::OutOfMemory, message).into())
     }
 
-    /// Returns `true` if the error means that a blob or the store is damaged.
+    /// Returns `true` for [`Corrupt`](Self::Corrupt) and [`Damaged`](Self::Damaged).
     pub fn is_bad_data(&self) -> bool {
         matches!(self, Self::Corrupt(_) | Self::Damaged(_))
     }
@@ -295,10 +295,10 @@ pub enum KvsError {
     /// The key does not exist.
     #[error("{0}: no such key")]
     NotFound(String),
-    /// The key does not have the expected type.
+    /// The key, or a key on the path to it, does not have the expected type.
     #[error("{key}: expected {expected}")]
     Type {
-        /// The key that was requested.
+        /// The key that was being read.
         key: String,
         /// The type that was expected.
         expected: &'static str,
@@ -308,7 +308,7 @@ pub enum KvsError {
     /// to search for jobs.
     #[error("{key}: {message}")]
     Invalid {
-        /// The key that was requested.
+        /// The key that was being read.
         key: String,
         /// A description of the error.
         message: String,
@@ -317,21 +317,21 @@ pub enum KvsError {
     /// Also returned if the value is too large.
     #[error("{key}: blob {blobref}: {error}")]
     Blob {
-        /// The key that was requested.
+        /// The key that was being read.
         key: String,
         /// The name of the blob.
         blobref: BlobRef,
-        /// The error from reading the blob.
+        /// The error from the store, or [`StoreError::TooBig`] if the value is too large.
         error: StoreError,
     },
-    /// The store returned an error.
+    /// The store cannot be opened, or returned an error.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl KvsError {
-    /// Returns `true` for [`Type`](Self::Type) and [`Invalid`](Self::Invalid), and for any error that
-    /// means that a blob or the store is damaged.
+    /// Returns `true` for [`Type`](Self::Type) and [`Invalid`](Self::Invalid), and for an error from
+    /// the store if [`StoreError::is_bad_data`] returns `true`.
     pub fn is_bad_data(&self) -> bool {
         match self {
             Self::Type { .. } | Self::Invalid { .. } => true,

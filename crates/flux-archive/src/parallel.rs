@@ -1,7 +1,7 @@
 //! Running work in the caller's `rayon` pool, or on a single thread without the feature `rayon`.
 
-/// A progress function. It is called with the number of bytes processed since the last call, and
-/// any thread may call it.
+/// A progress function. Each call passes the number of bytes that were just processed. Any thread
+/// may call it, even while another call is running.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
 /// Calls the progress function, if there is one, with the number of bytes processed.
@@ -66,7 +66,8 @@ pub(crate) fn try_map<T: Sync, S, R: Send, E: Send>(
 /// Calls `fill`, `process` and `take` for one batch after another, until `fill` returns `false` or
 /// `take` fails. `process` runs in the pool. In the meantime, the calling thread passes the
 /// previously processed batches to `take` in order, and calls `fill` for the next batches. Batches
-/// are reused, so their memory is allocated only once.
+/// are reused, so their memory is allocated only once. `fill` may be called again after it has
+/// returned `false`, and must then return `false` again.
 ///
 /// With one thread, the three functions are called in turn, always with the same batch.
 #[cfg(unix)]

@@ -87,7 +87,7 @@ impl<'a> Base64<'a> {
         self.tidy
     }
 
-    /// Copies the text, so that the result does not borrow from the document.
+    /// Copies the text if it is borrowed, so that the result does not borrow from the document.
     pub fn into_owned(self) -> Base64<'static> {
         Base64 { text: Cow::Owned(self.text.into_owned()), ..self }
     }
@@ -127,7 +127,7 @@ impl<'a> Base64<'a> {
     }
 
     /// Decodes the data in parallel. Calls `take` with the offset and the bytes of each piece, in
-    /// no particular order.
+    /// no particular order, and then with those of the last group.
     #[cfg(unix)]
     pub(crate) fn for_each_piece(
         &self,

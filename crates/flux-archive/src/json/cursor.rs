@@ -51,8 +51,8 @@ impl<'a> Json<'a> {
         &self.text
     }
 
-    /// Returns the text between the quotes of a string, or `None` for other values. If the value
-    /// borrows from the document, so does the text.
+    /// Returns the text between the quotes of a string and its properties, or `None` for other
+    /// values. If the value borrows from the document, so does the text.
     pub(crate) fn string(&self) -> Option<(Cow<'a, str>, Measure)> {
         let measure = self.string?;
         let inner = 1..self.text.len() - 1;
@@ -70,7 +70,7 @@ impl<'a> Json<'a> {
         (len == inner.len() as u64).then_some(inner)
     }
 
-    /// Copies the text, so that the result does not borrow from the document.
+    /// Copies the text if it is borrowed, so that the result does not borrow from the document.
     pub fn into_owned(self) -> Json<'static> {
         Json { text: Cow::Owned(self.text.into_owned()), string: self.string }
     }
@@ -194,8 +194,8 @@ impl<'a> Cursor<'a> {
         Some(self.advance(len))
     }
 
-    /// Reads a short key without escapes, and the colon after it. Returns `None` and consumes
-    /// nothing for any other key.
+    /// Reads a key and the colon after it. Returns `None` and consumes nothing if the key is not
+    /// short, has escapes, or is close to the end of the text.
     pub(crate) fn short_key(&mut self) -> Option<&'a str> {
         let start = self.position;
         let key = self.short_value().filter(|key| key.starts_with('"') && self.take(b':'));
@@ -236,8 +236,7 @@ impl<'a> Cursor<'a> {
         let first = self.peek();
         let rest = self.rest();
         let delimited = matches!(first, Some(b'"' | b'[' | b'{'));
-        // Truncate the text after a number or literal, because `serde_json` requires whitespace
-        // between the values of a stream.
+        // Pass only the number or literal to `serde_json`, without the bytes after it.
         let len = if delimited { None } else { rest.bytes().position(ends_number) };
         let text = &rest[..len.unwrap_or(rest.len())];
         let mut values = Deserializer::from_str(text).into_iter::<&RawValue>();
@@ -293,7 +292,7 @@ fn integer_len(text: &[u8]) -> Option<usize> {
     (is_valid && is_whole).then_some(start + digits)
 }
 
-/// Returns the value of a JSON integer that fits into 64 bits, or `None` for any other value,
+/// Returns the value of a JSON integer that fits into an `i64`. Returns `None` for any other value,
 /// including numbers with a fraction or exponent.
 pub(crate) fn integer(value: &Json<'_>) -> Option<i64> {
     value.get().parse().ok()

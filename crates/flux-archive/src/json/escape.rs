@@ -5,7 +5,7 @@
 //! | `\"` `\\` `\/` | itself |
 //! | `\b` `\f` `\n` `\r` `\t` | U+0008, U+000C, U+000A, U+000D, U+0009 |
 //! | `\uXXXX` | a character up to U+FFFF, except surrogates |
-//! | `\uD800` to `\uDBFF`, `\uDC00` to `\uDFFF` | a pair of surrogates encodes a character beyond U+FFFF; a lone surrogate is invalid |
+//! | `\uD800` to `\uDBFF`, `\uDC00` to `\uDFFF` | a pair of surrogates encodes a character beyond U+FFFF; a lone surrogate is not text |
 //!
 //! A string may contain a file of hundreds of megabytes with an escape in every line. Blocks with
 //! simple escapes are therefore scanned and decoded as a whole, and simple loops process the rest
@@ -208,7 +208,8 @@ fn scan_until(bytes: &[u8], stop: impl Fn(Option<char>) -> bool) -> (usize, Meas
 
 /// Measures a block that is valid and does not contain the end of the string. Every escape in the
 /// block must have two characters and must not be `\\`, so that every backslash starts an escape.
-/// Returns the number of bytes measured and the number of escapes, or `None` for any other block.
+/// Returns the number of bytes measured and the number of escapes. Returns `None` for any other block,
+/// or if there are too few bytes.
 /// The compiler vectorises the loops.
 fn simple_block(bytes: &[u8]) -> Option<(usize, usize)> {
     let block: &[u8; BLOCK + 1] = bytes.first_chunk()?;
@@ -234,9 +235,9 @@ fn simple_block(bytes: &[u8]) -> Option<(usize, usize)> {
     (others == 0).then_some((BLOCK + spans_end, count.into()))
 }
 
-/// Decodes valid text until `out` is full. The length of `out` must be at least [`ROOM`]. Returns
-/// the number of bytes read and the number of bytes written. The bytes written may end within a
-/// character.
+/// Decodes text until `out` is full. Stops at an incomplete or malformed escape, or at an unpaired
+/// surrogate. The length of `out` must be at least [`ROOM`]. Returns the number of bytes read and the
+/// number of bytes written. The bytes written may end within a character.
 pub(crate) fn decode(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     let (mut at, mut to) = decode_blocks(bytes, out);
     while let (Some(&byte), Some(room)) = (bytes.get(at), out.get_mut(to..)) {
@@ -322,8 +323,8 @@ static SHORT: [u8; 256] = {
     bytes
 };
 
-/// Returns the character of a `\u` escape, and the length of the escape. The character is `None`
-/// for an unpaired surrogate. Returns `None` if the escape is malformed.
+/// Returns the character of a `\u` escape or surrogate pair, and its length as written. The character
+/// is `None` for an unpaired surrogate. Returns `None` if the escape is malformed.
 fn unescape_unicode(bytes: &[u8]) -> Option<(Option<char>, usize)> {
     let unit = |at: usize| {
         let digits: &[u8; 4] = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?.first_chunk()?;
@@ -392,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_at_every_position_are_decoded_into_small_and_large_buffers() {
+    fn escapes_in_short_text_are_decoded_into_small_and_large_buffers() {
         for special in ["\n", "\"", "\\", "\u{1}", "\0", "\u{7f}", "\u{80}é", "😀", " !#[]"] {
             for before in 0..20 {
                 for after in 0..20 {
@@ -418,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_characters_and_escapes_are_rejected_at_every_position_of_a_string() {
+    fn invalid_characters_and_escapes_are_rejected_at_every_position_of_a_block() {
         for wrong in ["\n", "\0", "\u{1f}", r"\x", r"\ ", r"\u12g4", r"\u+123", r"\u12", r"\U0041"]
         {
             for before in 0..140 {

@@ -1,5 +1,5 @@
-//! JSON values, text and base64 as written in an archive. They are decoded when they are read, not when the archive is
-//! parsed.
+//! JSON values, text and base64 in the encoded form of an archive. File contents are decoded when they are read, not
+//! when the archive is parsed.
 
 mod base64;
 mod cursor;

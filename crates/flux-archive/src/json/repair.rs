@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_comma_after_the_last_item_is_removed() {
+    fn only_a_comma_after_the_last_item_is_replaced_with_a_space() {
         assert_eq!(repaired("[1,2,\n ]"), "[1,2 \n ]");
         assert_eq!(repaired("{\"a\":[1,],}"), "{\"a\":[1 ] }");
         assert_eq!(repaired("[[],]"), "[[] ]");

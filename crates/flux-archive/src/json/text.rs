@@ -12,10 +12,10 @@ use super::escape;
 #[cfg(unix)]
 use crate::parallel::join;
 
-/// The number of decoded bytes to write at a time.
+/// The maximum number of decoded bytes to write at a time.
 const STEP: usize = 64 << 10;
 
-/// The number of decoded bytes that are passed from one thread to another at a time.
+/// The maximum number of decoded bytes that are passed from one thread to another at a time.
 #[cfg(unix)]
 const PIECE: usize = 1 << 20;
 
@@ -121,7 +121,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns the decoded text, which borrows from the document if nothing is escaped.
+    /// Returns the decoded text, without copying it if nothing is escaped.
     pub fn into_decoded(self) -> Cow<'a, str> {
         if self.escaped.len() as u64 == self.len {
             return self.escaped;
@@ -129,7 +129,8 @@ impl<'a> Text<'a> {
         Cow::Owned(self.decode().into_owned())
     }
 
-    /// Copies the escaped text, so that the result does not borrow from the document.
+    /// Copies the escaped text if it is borrowed, so that the result does not borrow from the
+    /// document.
     pub fn into_owned(self) -> Text<'static> {
         Text { escaped: Cow::Owned(self.escaped.into_owned()), len: self.len, nul: self.nul }
     }

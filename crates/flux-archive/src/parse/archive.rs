@@ -14,7 +14,7 @@ use crate::model::{Archive, ArchivePath, Entry, FileType, Form, Profile};
 use binio::{ReadAt, check_limit};
 
 impl OpenOptions {
-    /// Parses an archive. If several entries have the same path, only the last one is kept.
+    /// Parses an archive. If several entries have the same path or the same key in a dict, only the last one is kept.
     ///
     /// ```
     /// use flux_archive::{ErrorKind, Limits, OpenOptions, Profile};
@@ -30,9 +30,10 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Rejected`], which contains all errors, if the profile does not accept the archive.
-    /// Fails with [`ErrorKind::Json`] if the document is not JSON, with [`ErrorKind::Pointer`] if it has no value at
-    /// the [pointer](Self::pointer), and with [`ErrorKind::Limit`] if it exceeds a [limit](Self::limits).
+    /// Fails with [`ErrorKind::Rejected`] if the profile does not accept the archive. This error contains all errors
+    /// found in the archive, but no warnings. Fails with [`ErrorKind::Json`] if the document is not JSON, with
+    /// [`ErrorKind::Pointer`] if the [pointer](Self::pointer) is malformed or the document has no value at it, and with
+    /// [`ErrorKind::Limit`] if the document exceeds a [limit](Self::limits).
     pub fn parse<'a>(&self, document: &'a [u8]) -> Result<Archive<'a>> {
         let raw_entries = self.entries(document)?;
         let form = raw_entries.form().unwrap_or(Form::Array);
@@ -101,7 +102,8 @@ impl OpenOptions {
         Ok(self.parse(&self.read_source(source)?)?.into_owned())
     }
 
-    /// Returns all deviations from RFC 37 that the profile reports or rejects, in document order.
+    /// Returns the deviations from RFC 37 that the profile reports or rejects, in the order of the
+    /// entries. After some errors, the rest of an entry is not checked.
     ///
     /// ```
     /// use flux_archive::diagnostic::Code;
@@ -130,7 +132,8 @@ impl OpenOptions {
     }
 
     /// Like [`lint`](Self::lint), but calls `take` with each diagnostic and returns the number of diagnostics. This
-    /// needs less memory, because only the diagnostics of one entry and the conflicts between entries are in memory.
+    /// needs less memory, because the diagnostics are not collected. Only the diagnostics of one entry, the paths of
+    /// all entries and the conflicts between them are in memory.
     ///
     /// # Errors
     ///

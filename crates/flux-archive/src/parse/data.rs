@@ -138,7 +138,7 @@ struct Decoder<'d> {
     data: &'d Data,
     source: &'d dyn ReadAt,
     offset: u64,
-    /// The number of bytes of an incomplete escape at the start of `encoded`.
+    /// The number of bytes of an incomplete escape or surrogate pair at the start of `encoded`.
     kept: usize,
     encoded: &'d mut [u8],
     /// The decoded bytes of the last base64 group, which follow the encoded data. Empty for text and

@@ -30,7 +30,7 @@ use binio::{check_limit, pointer};
 /// The members that are defined only in the dialect that Flux used before RFC 37.
 const OLD_MEMBERS: [&str; 3] = ["version", "type", "blobvec"];
 
-/// Interprets an entry. Reports the errors of an invalid entry, and returns `None` for it. The
+/// Interprets an entry and reports its deviations. Returns `None` if the entry is invalid. The
 /// profile matters only for the dialect that Flux used before RFC 37. Fails if a limit is exceeded.
 pub(crate) fn decode<'a>(
     raw: &RawEntry<'a>,
@@ -84,7 +84,7 @@ struct Members<'a> {
     ctime: Option<Json<'a>>,
     encoding: Option<Json<'a>>,
     data: Option<Json<'a>>,
-    /// The members that RFC 37 does not define.
+    /// The members that RFC 37 does not define, except members whose name has an unpaired surrogate.
     extra: Vec<(Text<'a>, Json<'a>)>,
 }
 
@@ -346,8 +346,8 @@ impl<'a> Context<'_, 'a> {
         }
     }
 
-    /// Interprets a regular file in the dialect that Flux used before RFC 37. Its data is base64 or
-    /// regions.
+    /// Interprets a regular file in the dialect that Flux used before RFC 37. The file contains
+    /// base64 or regions, or has no data.
     fn old_regular(&mut self) -> Result<Option<Content<'a>>> {
         match (&self.members.data, self.members.extra("blobvec")) {
             (Some(data), _) => Ok(self.base64(data)),

@@ -3,11 +3,11 @@
 //! | document | archive |
 //! |---|---|
 //! | `[` | the array |
-//! | `{`, with a member that only an entry has, such as a numeric `mode` or a string `path` | consecutive objects |
+//! | `{`, with a member that only an entry has, such as an integer `mode` or a string `path` | consecutive objects |
 //! | `{`, with `attributes` that contain no `mode`, but a `system` with `files` | the files of a jobspec |
 //! | `{`, with any other members | the dict |
 //!
-//! Every value in a dict is an object. So if `mode` is a number or `path` is a string, for example,
+//! Every value in a dict is an object. So if `mode` is an integer or `path` is a string, for example,
 //! the document starts with an entry. The members are read in order, until one of them determines
 //! the form.
 
@@ -29,8 +29,8 @@ pub(super) struct Place<'a> {
     pub(super) pointer: String,
 }
 
-/// Finds the archive at a pointer. Without a pointer, the members of the document determine where
-/// the archive is.
+/// Finds the archive at a pointer. If there is no pointer or it is empty, the members of the document
+/// determine where the archive is.
 pub(super) fn locate<'a>(text: &'a str, pointer: Option<&str>) -> Result<Place<'a>> {
     let mut cursor = Cursor::new(text);
     let mut pointer = pointer.unwrap_or_default();

@@ -1,11 +1,12 @@
 //! Locating the entries of an archive in a source, without keeping their data.
 //!
-//! The source is read in windows that contain whole entries. Long strings are checked in pieces, and left out of the
-//! windows. Instead of the data of an entry, only its position in the source is kept:
+//! The source is read in windows. A window grows until it contains a whole entry, and the next window starts after the
+//! last whole entry. Long strings are checked in pieces, and left out of the windows. Instead of the data of an entry,
+//! its position in the source is kept:
 //!
 //! ```text
 //! window   [{"path":"a","encoding":"base64","data":"AAECAw==","size":4,..},{..},{"path":"b",..
-//!                                                  ├──────┤                    └ next window
+//!                                                   ├──────┤                    └ next window
 //! ```
 
 use std::fmt;
@@ -29,14 +30,14 @@ use crate::parallel::join;
 /// checked in pieces.
 const WINDOW: usize = PIECE;
 
-/// The maximum number of bytes in a window that contains an entry longer than [`WINDOW`].
+/// The maximum number of bytes to read into a window if an entry is longer than [`WINDOW`].
 const MAX_WINDOW: usize = 16 << 20;
 
 /// An archive whose data stays in its source until it is extracted. Created by [`OpenOptions::locate`].
 pub struct Located<'s> {
     pub(crate) source: &'s dyn ReadAt,
     pub(crate) entries: Vec<Entry<'static>>,
-    /// For each entry, the position of its data, or `None` if the data is not in the source.
+    /// For each entry, the position of its data, or `None` if it has no data in the source.
     pub(crate) data: Vec<Option<Data>>,
 }
 
@@ -52,9 +53,10 @@ impl OpenOptions {
     ///
     /// Returns `None` if the document must be [read](Self::read_source) as a whole. This is the
     /// case if a [pointer](Self::pointer) is set, or if the document is not an array of entries,
-    /// has errors or diagnostics, exceeds a limit, contains base64 with escapes, or has an entry
-    /// longer than 16 MiB, not counting `data` that is a string. If the source changes before the
-    /// files are extracted, their extraction may fail, or they may contain other data.
+    /// has errors or diagnostics, exceeds a limit, or contains base64 with escapes. This is also the
+    /// case if a long string contains a NUL or an unpaired surrogate, or if an entry is longer than
+    /// 16 MiB, not counting `data` that is a string. If the source changes before the files are
+    /// extracted, their extraction may fail, or they may contain other data.
     ///
     /// ```
     /// use flux_archive::OpenOptions;
@@ -73,8 +75,8 @@ impl OpenOptions {
         join(|| self.locate_in(source, WINDOW, MAX_WINDOW), || ()).0
     }
 
-    /// Like [`locate`](Self::locate), but with windows of `min_len` bytes. While a window contains no whole entry, its
-    /// length is doubled until it is at least `max_len`.
+    /// Like [`locate`](Self::locate), but reads windows of `min_len` bytes. While a window contains no whole entry, the
+    /// number of bytes to read is doubled until it is at least `max_len`.
     fn locate_in<'s>(
         &self,
         source: &'s (impl ReadAt + 's),
@@ -133,8 +135,8 @@ enum Read {
     All,
     /// The end of the last complete entry, as an offset in the window.
     Part(usize),
-    /// The window contains no whole entry. `data` is the offset of the first character of the entry's data, if the data
-    /// is a string.
+    /// The window contains no whole entry. If the entry's data is a string that starts in the window, `data` is the
+    /// offset of its first character.
     TooLong { data: Option<usize> },
 }
 
@@ -244,8 +246,8 @@ mod tests {
     /// piece.
     const MAX: usize = 70_000;
 
-    /// Locates the entries of a document in small windows, and compares them with those of the
-    /// parsed archive. Returns `false` if the document must be parsed as a whole.
+    /// Locates the entries of a document in windows of `window` bytes, and compares them with those
+    /// of the parsed archive. Returns `false` if the document must be parsed as a whole.
     fn is_located(document: &[u8], window: usize) -> bool {
         let options = OpenOptions::new();
         let Some(located) = options.locate_in(&document, window, MAX).unwrap() else {

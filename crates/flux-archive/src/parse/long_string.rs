@@ -30,11 +30,11 @@ pub(super) const PIECE: usize = 64 << 10;
 /// so that pieces start between base64 groups.
 const OVERLAP: usize = 4;
 
-/// The number of pieces per thread that are checked at a time.
+/// The maximum number of pieces per thread that are checked at a time, if there are several threads.
 const PIECES: usize = 2;
 
-/// The number of pieces that are checked at a time grows with the number of threads, but only up to this number of
-/// threads.
+/// The maximum number of pieces that are checked at a time grows with the number of threads, but only up to this
+/// number of threads.
 const MAX_THREADS: usize = 8;
 
 /// The checked part of a string in a source.
@@ -101,7 +101,7 @@ impl LongString {
         }
     }
 
-    /// Adds the next part of the string. Returns `None` if it is invalid.
+    /// Adds the next part of the string. Returns `None` if nothing was added although the string has not ended.
     fn extend(&mut self, part: &Part) -> Option<Extended> {
         self.is_base64 &= part.is_base64;
         let (used, text_len) = if self.is_base64 {
@@ -118,8 +118,9 @@ impl LongString {
     }
 
     /// Subtracts the decoded length of the checked part from the `size` of an entry that was read without this part.
-    /// Returns the decoded length. Returns `None` if the encoding does not determine this length, or if the `size` is
-    /// not an integer.
+    /// Returns the decoded length. Without an `encoding`, this is the length as written. Returns `None` if there is an
+    /// `encoding` other than `utf-8` and `base64`, if the encoding is `base64` but the checked part is not, or if the
+    /// reduced `size` is not a 64-bit integer.
     pub(super) fn reduce_size(&self, raw: &mut RawEntry<'_>) -> Option<u64> {
         let encoding = raw.get("encoding");
         let len = match encoding.as_ref().map(Json::plain_string) {
@@ -159,7 +160,7 @@ pub(super) struct Piece {
     bytes: Vec<u8>,
     /// The position in the source of the first character that begins in the piece.
     start: u64,
-    /// The part of the string in the piece, or `None` if the piece is not valid.
+    /// The part of the string in the piece, or an error from reading it. `None` if the piece is not valid.
     part: Option<Result<Part>>,
 }
 
@@ -213,7 +214,7 @@ impl Part {
     }
 
     /// Checks text, which may continue after the string. Up to [`MAX_ESCAPE`] bytes at its end may be an incomplete
-    /// escape, which is left to the next piece. Returns `None` if the text is invalid.
+    /// escape, which is left to the next piece. Returns `None` if the text is invalid or contains a NUL.
     fn of_text(text: &[u8]) -> Option<Self> {
         let text = text_of(text, false)?.as_bytes();
         let (len, measure) = scan_piece(text);

@@ -5,7 +5,8 @@ use binio::{Bytes, ReadAt, check_limit};
 use crate::error::Result;
 use crate::model::{Limits, Profile};
 
-/// Options for reading an archive: the profile, the limits, and the JSON pointer of the archive in the document.
+/// Options for reading an archive: the profile, the limits, and the JSON pointer of the archive in the document. With
+/// the feature `mmap`, files can also be mapped into memory.
 ///
 /// ```
 /// use flux_archive::{OpenOptions, Profile};
@@ -41,7 +42,7 @@ impl OpenOptions {
         limits: Limits;
 
         /// Sets the JSON pointer (RFC 6901) of the archive in the document. Default: the whole document, or the files
-        /// of a jobspec.
+        /// of a jobspec. The empty pointer is the same as the default.
         pointer: impl Into<String> => Some(pointer.into());
     }
 

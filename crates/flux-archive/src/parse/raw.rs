@@ -69,8 +69,8 @@ pub struct RawEntries<'a> {
 }
 
 impl OpenOptions {
-    /// Returns an iterator over the entries as written in the document. Each item is an entry, or an error from reading
-    /// it.
+    /// Returns an iterator over the entries as written in the document. Each item is an entry or an error. After the
+    /// last entry, the iterator may still return an error from reading the end of the document.
     ///
     /// ```
     /// use flux_archive::OpenOptions;
@@ -84,11 +84,13 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not UTF-8, if it does not begin with
-    /// JSON, or if the archive is only part of the document and the document is not valid JSON. The form of an object
-    /// follows from its members, so the members that are read to determine the form must also be valid. Fails with
-    /// [`ErrorKind::Pointer`](crate::ErrorKind::Pointer) if the document has no value at the [pointer](Self::pointer),
-    /// and with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it exceeds
+    /// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not UTF-8. Also fails with this error
+    /// if the document is not valid JSON, and the archive is only part of it or it begins with neither `[` nor `{`. The
+    /// form of an object follows from its members, so the members that are read to determine the form must also be
+    /// valid.
+    ///
+    /// Fails with [`ErrorKind::Pointer`](crate::ErrorKind::Pointer) if the [pointer](Self::pointer) is malformed or the
+    /// document has no value at it, and with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the document exceeds
     /// [`Limits::max_json_bytes`](crate::Limits::max_json_bytes).
     pub fn entries<'a>(&self, document: &'a [u8]) -> Result<RawEntries<'a>> {
         check_limit("bytes of JSON", self.limits.max_json_bytes, document.len() as u64)?;
@@ -116,7 +118,8 @@ impl<'a> RawEntries<'a> {
     }
 
     /// Returns an iterator that starts at entry `index` of an array. The text must begin after the
-    /// previous entry, or with the array if `index` is 0. Returns `None` if there is no array.
+    /// previous entry, or with the array if `index` is 0. Returns `None` if `index` is 0 and the text
+    /// does not begin with an array.
     #[cfg(unix)]
     pub(super) fn continued(text: &'a str, options: &OpenOptions, index: u64) -> Option<Self> {
         let mut cursor = Cursor::new(text);
@@ -126,7 +129,7 @@ impl<'a> RawEntries<'a> {
     }
 
     /// Returns the offset of the first character of `data` in the next entry. Returns `None` if the entry has no `data`,
-    /// if `data` is not a string, or if the text ends before this character.
+    /// if `data` is not a string, or if the text before this character is malformed or incomplete.
     #[cfg(unix)]
     pub(super) fn data_start(self) -> Option<usize> {
         let Self { mut cursor, index, .. } = self;
@@ -148,7 +151,7 @@ impl<'a> RawEntries<'a> {
         self.cursor.position()
     }
 
-    /// Returns the form of the archive, or `None` if the document is not an archive.
+    /// Returns the form of the archive, or `None` if it is neither an array nor an object.
     pub fn form(&self) -> Option<Form> {
         self.form
     }

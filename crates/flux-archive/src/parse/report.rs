@@ -109,7 +109,8 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Appends a key to a JSON pointer. A key with an unpaired surrogate is appended as written.
+/// Appends a key to a JSON pointer. A key with an unpaired surrogate is not decoded, so its quotes and
+/// escapes are appended as well.
 fn push_key(pointer: &mut String, key: &Json<'_>) {
     match Text::from_json(key) {
         Ok(key) => pointer::push(pointer, &key.decode()),
