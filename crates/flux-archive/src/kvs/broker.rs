@@ -9,7 +9,7 @@ use crate::store::BlobStore;
 #[cfg(feature = "dump-tar")]
 use crate::store::DumpTar;
 
-/// The state of a broker that is not running, in its state directory or in a `flux dump` file.
+/// The state of a broker, in a `flux dump` file or in the state directory of a broker that is not running.
 ///
 /// ```
 /// use flux_archive::kvs::BrokerState;
@@ -42,9 +42,9 @@ impl BrokerState {
     ///
     /// # Errors
     ///
-    /// Fails with [`KvsError::Store`] if the path does not exist or cannot be accessed. Otherwise, same as
-    /// [`StateDir::open`] for a directory and [`DumpTar::open`](crate::store) for a file. For a file, also fails with
-    /// [`StoreError::NoFeature`] if this build cannot read dumps.
+    /// Fails with [`KvsError::Store`] if the path does not exist or cannot be accessed. For a directory, also fails as
+    /// [`StateDir::open`] does. For a file, also fails with [`KvsError::Store`] if [`DumpTar::open`](crate::store)
+    /// fails or if this build cannot read dumps.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, KvsError> {
         let path = path.as_ref();
         if path.metadata()?.is_dir() {
@@ -73,7 +73,8 @@ impl BrokerState {
         }
     }
 
-    /// Returns the store of the broker, which also contains the blobs of archives.
+    /// Returns the store of the broker, which also contains the blobs of archives. If the state is a dump, returns the
+    /// dump, which contains the blobs of an archive only if they were preserved with it.
     pub fn store(&self) -> &dyn BlobStore {
         match self {
             Self::Directory(state) => state.store(),
@@ -82,13 +83,14 @@ impl BrokerState {
         }
     }
 
-    /// Reads the value of a key such as `archive.main`.
+    /// Reads the value of a key such as `archive.main`. Follows links in a state directory, but not in a dump.
     ///
     /// # Errors
     ///
-    /// For a state directory, same as [`StateDir::value`]. For a dump, fails with [`KvsError::NotFound`] if there is no
-    /// such key, and with [`KvsError::Store`] if the value cannot be read. If a damaged dump does not contain the key,
-    /// the error is [`StoreError::Damaged`], because the key may be in the missing part.
+    /// For a state directory, same as [`StateDir::value`]. For a dump, fails with [`KvsError::NotFound`] if it has no
+    /// value for the key, and with [`KvsError::Store`] if the value is too large or cannot be read. If a damaged dump
+    /// has no value for the key, the error is a [`KvsError::Store`] that contains [`StoreError::Damaged`], because the
+    /// key may be in the missing part.
     pub fn value(&self, key: &str) -> Result<Vec<u8>, KvsError> {
         match self {
             Self::Directory(state) => state.value(key),
@@ -122,7 +124,8 @@ impl BrokerState {
         self.value(&format!("job.{}.jobspec", job.key()))
     }
 
-    /// Returns the names of all archives. If the state is a dump, the names are sorted.
+    /// Returns the names of all archives. If the state is a dump, the names are sorted, and archives in its missing
+    /// part are not included.
     ///
     /// # Errors
     ///
@@ -142,8 +145,8 @@ impl BrokerState {
         }
     }
 
-    /// Returns the IDs of all jobs in ascending order, and the errors from the search. For a state
-    /// directory, same as [`StateDir::jobs`]. In a dump, only jobs with a jobspec are found.
+    /// Returns the IDs of all jobs in ascending order, and the errors from the search. For a state directory, same as
+    /// [`StateDir::jobs`]. In a dump, only jobs with a jobspec are found, and there are no errors.
     pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
         match self {
             Self::Directory(state) => state.jobs(),

@@ -14,8 +14,8 @@
 pub struct JobId(pub u64);
 
 impl JobId {
-    /// Parses an ID in decimal, hexadecimal (`0x..`), dotted hexadecimal (four groups of four
-    /// digits, as in keys) or base 58 (`ƒ..` or `f..`). Returns `None` for any other text.
+    /// Parses an ID in decimal, hexadecimal (`0x..`), dotted hexadecimal (four groups of four digits, as in keys) or
+    /// base 58 (`ƒ..` or `f..`). Returns `None` for any other text, and if the ID does not fit into 64 bits.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(digits) = text.strip_prefix("0x") {
             return hexadecimal(digits).map(Self);
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn malformed_job_ids_are_rejected() {
+    fn malformed_and_too_large_job_ids_are_rejected() {
         for text in [
             "",
             "f",

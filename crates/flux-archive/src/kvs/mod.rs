@@ -1,4 +1,5 @@
-//! Reading the state of a Flux broker that is not running. The state is a key-value store within a content store.
+//! Reading the state of a Flux broker without running the broker. The state is a key-value store within a content
+//! store.
 //!
 //! [`BrokerState`] reads a state directory or a `flux dump` file.
 //!
@@ -15,9 +16,9 @@
 //! | `valref` | an array of blobrefs | a value in one or more blobs |
 //! | `symlink` | `{"target": key}` | a link to another key |
 //!
-//! The value of `archive.NAME` is an archive, whose blobs are in the same store. The value of `job.<id>.jobspec` is the
-//! jobspec of a job and contains the files of the job. In a state directory, the blobs of a value and all blobs on the
-//! path to its key are verified.
+//! The value of `archive.NAME` is an archive. Its blobs are in the same store, but a dump contains them only if they
+//! were preserved with the archive. The value of `job.<id>.jobspec` is the jobspec of a job and contains the files of
+//! the job. In a state directory, the blobs of a value and all blobs on the path to its key are verified.
 
 mod broker;
 mod checkpoint;

@@ -13,8 +13,9 @@ use crate::json::Base64;
 use crate::model::BlobRef;
 use crate::store::{BlobStore, DirStore, get_verified};
 
-/// The maximum number of steps when resolving a key. Each name in its path, each link and each
-/// reference counts as a step. The keys that Flux itself creates have far fewer names.
+/// The maximum number of steps when looking up a key. Each name in its path or in the target of a link, each link and
+/// each reference counts as a step, and so does the object that is found. The keys that Flux itself creates have far
+/// fewer names.
 const MAX_STEPS: usize = 256;
 
 /// The maximum number of keys to read when searching for jobs. Many directories can refer to the same directory, so a
@@ -51,11 +52,11 @@ impl std::fmt::Debug for StateDir {
 }
 
 impl StateDir {
-    /// Opens the state directory of a broker that is not running, at its newest checkpoint.
+    /// Opens the state directory of a broker that is not running, at its newest valid checkpoint.
     ///
     /// # Errors
     ///
-    /// Fails with [`KvsError::NoState`] if there is neither a `content.sqlite` nor a `content.files`, with
+    /// Fails with [`KvsError::NoState`] if there is neither a `content.sqlite` nor a directory `content.files`, with
     /// [`KvsError::NoCheckpoint`] if the store has no valid checkpoint, and with [`KvsError::Store`] if the store or
     /// its checkpoints cannot be read, or if this build cannot read a `content.sqlite`.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, KvsError> {
@@ -155,8 +156,9 @@ impl StateDir {
         self.value(&format!("job.{}.jobspec", job.key()))
     }
 
-    /// Returns the IDs of all jobs in ascending order, and the errors from directories that could not be read. The
-    /// search ends with an error after too many keys, and the IDs may then be incomplete.
+    /// Returns the IDs of all jobs in ascending order, and the errors from directories that could not be read. Skips
+    /// keys that are not directories, and links to missing keys. The search ends with an error after too many keys, and
+    /// the IDs may then be incomplete.
     pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
         let (mut jobs, mut failures) = (Vec::new(), Vec::new());
         // The directories yet to be read, each with its key, the number of digit groups that follow
@@ -166,7 +168,7 @@ impl StateDir {
         while let Some((key, groups, object)) = pending.pop() {
             let entries = match self.entries(&key, object) {
                 Ok(entries) => entries,
-                // Either no job was ever submitted, or the key is not a directory.
+                // Either no job was ever submitted, or the key is not a directory, or it is a link to a missing key.
                 Err(KvsError::NotFound(_) | KvsError::Type { .. }) => continue,
                 Err(error) => {
                     failures.push(error);
@@ -212,11 +214,11 @@ impl StateDir {
     ///
     /// # Errors
     ///
-    /// Fails with [`KvsError::NotFound`] if there is no such key, and with [`KvsError::Type`] if the key is a directory
-    /// or leads through a value. Fails with [`KvsError::Blob`] if the value is too large, or if a blob that contains a
-    /// part of the value or an object on the path to the key is missing, damaged or unreadable. Fails with
-    /// [`KvsError::Invalid`] if the object of the key or an object on the path is malformed, or if resolving the key
-    /// takes too many steps, as in a cycle of links.
+    /// Fails with [`KvsError::NotFound`] if there is no such key, and with [`KvsError::Type`] if the key is not a
+    /// value, or if a key on the path is not a directory. Fails with [`KvsError::Blob`] if the value is too large, or
+    /// if a blob that contains a part of the value or an object on the path to the key is missing, damaged or
+    /// unreadable. Fails with [`KvsError::Invalid`] if the object of the key or an object on the path is malformed, or
+    /// if resolving the key takes too many steps, as in a cycle of links.
     pub fn value(&self, key: &str) -> Result<Vec<u8>, KvsError> {
         let invalid = |message: &str| invalid(key, message);
         let object = self.look_up(key)?;
@@ -274,7 +276,8 @@ impl StateDir {
         }
     }
 
-    /// Follows references from an object to a directory. Returns any other object unchanged.
+    /// Follows a reference to a directory, and any reference to which it leads. Returns an object of any other type
+    /// unchanged.
     fn resolve(&self, key: &str, object: Object, steps: &mut usize) -> Result<Object, KvsError> {
         let mut object = object;
         while object.kind == "dirref" {
@@ -428,7 +431,7 @@ mod tests {
         let root = put(&store, &root);
         let state = StateDir::new(store, [checkpoint(&root)]).unwrap();
         assert!(matches!(state.value("a"), Err(KvsError::Invalid { .. })));
-        // Nest directories in a single blob as deeply as possible.
+        // Nest directories in a single blob, more than can be followed with the maximum number of steps.
         let store = MemoryStore::new();
         let (open, close) = (r#"{"type":"dir","data":{"a":"#, "}}");
         let deep = open.repeat(5000) + r#"{"type":"val","data":""}"# + &close.repeat(5000);

@@ -1,5 +1,4 @@
-//! An archive in memory. Its entries are in document order, and their content is still encoded as
-//! in the document.
+//! An archive in memory. Its entries are in document order. Text and base64 are still encoded as in the document.
 
 use super::blobref::BlobRef;
 use super::entry::Entry;
@@ -33,8 +32,8 @@ impl<'a> Archive<'a> {
         self.form
     }
 
-    /// Returns the entries in document order. If several entries have the same path, only the last
-    /// one is included.
+    /// Returns the entries in document order. If several entries have the same path, or the same key in a dict, only
+    /// the last one is included.
     ///
     /// ```
     /// use flux_archive::{Archive, Profile};

@@ -71,7 +71,7 @@ impl fmt::Display for HashType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobRef {
     hash: HashType,
-    /// The digest, padded with zeros to the longest digest.
+    /// The digest, padded with zeros to the length of the longest digest.
     digest: [u8; 32],
 }
 
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blobrefs_are_read_in_upper_case_and_written_in_lower_case() {
+    fn digits_of_blobrefs_are_read_in_either_case_and_written_in_lower_case() {
         let upper = "sha1-A9993E364706816ABA3E25717850C26C9CD0D89D";
         let blobref = BlobRef::parse(upper).unwrap();
         assert_eq!(blobref.to_string(), upper.to_lowercase());

@@ -128,7 +128,8 @@ impl<'a> Entry<'a> {
         Entry { index, path, mode, size, mtime, ctime, content, extra }
     }
 
-    /// Returns the names and values of the members that RFC 37 does not define.
+    /// Returns the names and values of the members that RFC 37 does not define. For an entry in the dialect that Flux
+    /// used before RFC 37, the members `version`, `type` and `blobvec` are not included.
     pub fn extra(&self) -> &[(Text<'a>, Json<'a>)] {
         &self.extra
     }
@@ -166,7 +167,7 @@ impl Content<'_> {
         }
     }
 
-    /// Returns the value of the member `encoding`, or `None` if this content has no such member.
+    /// Returns the name of the encoding, as in the member `encoding`, or `None` for content that is not encoded.
     pub fn encoding(&self) -> Option<&'static str> {
         match self {
             Self::Text(_) => Some("utf-8"),

@@ -13,14 +13,15 @@ binio::limits! {
     pub struct Limits {
         /// The maximum length of the JSON document in bytes. Default: 1 TiB.
         max_json_bytes: u64 = 1 << 40;
-        /// The maximum number of entries in an archive. Default: 16 million.
+        /// The maximum number of entries in an archive. Default: 16,777,216.
         max_entries: u64 = 1 << 24;
         /// The maximum number of members of an entry, including unknown members. Default: 10,000.
         max_members: u64 = 10_000;
-        /// The maximum number of regions of a file. Default: 16 million.
+        /// The maximum number of regions of a file. Default: 16,777,216.
         max_regions: u64 = 1 << 24;
         /// The maximum number of errors to collect, and also the maximum number of warnings. Parsing fails if there are
-        /// more errors, but only counts further warnings. Default: 10,000.
+        /// more errors, but only counts further warnings. [`OpenOptions::lint`](crate::OpenOptions::lint) fails if
+        /// there are more errors and warnings together. Default: 10,000.
         max_diagnostics: u64 = 10_000;
         /// The maximum length of a path in bytes. Default: 4095, as on Linux.
         max_path_len: u64 = 4095;

@@ -1,5 +1,5 @@
 //! Entry paths. They are checked once, so that an [`ArchivePath`] cannot lead out of the directory to which it is
-//! relative.
+//! relative, unless it leads through a symbolic link.
 //!
 //! RFC 37 forbids "`.` or `..` characters". Taken literally, this forbids `data.csv`, which is one
 //! of its own examples, so the rule must refer to path components.
@@ -34,7 +34,7 @@ pub enum PathError {
     /// The path contains a NUL.
     #[error("the path contains a NUL")]
     Nul,
-    /// The path has a `.` component, `//`, or a `/` at the end.
+    /// The path has a `.` component, a `/` at its end, or a `//` after its start.
     #[error("the path has a \".\" component, \"//\" or a \"/\" at its end")]
     Untidy,
     /// The path is absolute.

@@ -23,7 +23,8 @@ use crate::diagnostic::{Code, Severity};
 pub enum Profile {
     /// Accepts only archives that the text of RFC 37 allows.
     Strict,
-    /// Accepts the archives that the C and Python implementations of Flux write and read.
+    /// Like `Strict`, but also accepts the archives that the C and Python implementations of Flux write, and deviations
+    /// that all their readers treat in the same way.
     #[default]
     Flux,
     /// Like `Flux`, but also accepts the dialect that Flux used before RFC 37 (flux-core 0.46 and

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use binio::write::TemporaryFile;
 
-/// A copy of a database and its logs, in a directory that is removed on drop or on a signal.
+/// A copy of a database and its logs, in a directory that is removed on drop, or by
+/// [`binio::write::remove_temporaries`].
 #[derive(Debug)]
 pub(super) struct DatabaseCopy {
     pub(super) database: PathBuf,
@@ -36,7 +37,7 @@ impl DatabaseCopy {
     }
 }
 
-/// Creates a folder that only its owner can access.
+/// Creates a folder. On Unix, only its owner can access it.
 fn private_folder(path: &Path) -> io::Result<()> {
     let builder = &mut fs::DirBuilder::new();
     #[cfg(unix)]

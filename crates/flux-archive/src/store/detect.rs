@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{BlobStore, BlobStoreMut, DirStore, StoreError};
 
-/// The first bytes of every `SQLite` database.
+/// The first bytes of every `SQLite` database that is not empty.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// Opens a store for reading: a directory of blobs, a `content.sqlite` file, or a `flux dump` file.
@@ -40,13 +40,13 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn BlobStore>, StoreError> {
 }
 
 /// Opens a store for writing, and creates it if it does not exist. The store is a `content.sqlite` if the existing file
-/// is a database, or if the file does not exist and its name ends in `.sqlite`. Otherwise, it is a directory of blobs.
+/// is a database, or if the file does not exist and has the extension `sqlite`. Otherwise, it is a directory of blobs.
 ///
 /// # Errors
 ///
 /// Fails with [`StoreError::Io`] if the store cannot be opened or created, with [`StoreError::Damaged`] if a database
-/// is not a valid content store of Flux, and with [`StoreError::NoFeature`] if this build cannot write this kind of
-/// store.
+/// is damaged or conflicts with the tables of Flux, and with [`StoreError::NoFeature`] if this build cannot write this
+/// kind of store.
 pub fn create(path: impl AsRef<Path>) -> Result<Box<dyn BlobStoreMut>, StoreError> {
     let path = path.as_ref();
     let is_database = match is_sqlite(path) {
@@ -56,7 +56,7 @@ pub fn create(path: impl AsRef<Path>) -> Result<Box<dyn BlobStoreMut>, StoreErro
     if is_database { create_database(path) } else { Ok(Box::new(DirStore::create(path)?)) }
 }
 
-/// Returns `true` if a file is an `SQLite` database. Fails if it is not a regular file.
+/// Returns `true` if a file is an `SQLite` database. Fails if it is not a regular file or cannot be read.
 fn is_sqlite(path: &Path) -> io::Result<bool> {
     // Check this first, because opening a FIFO would block until there is a writer.
     if !path.metadata()?.is_file() {

@@ -5,8 +5,8 @@
 //! blobs/a9/sha1-a9993e364706816aba3e25717850c26c9cd0d89d       sharded
 //! ```
 //!
-//! File names are derived from a parsed [`BlobRef`], never from the text of an archive. A file is renamed to its final
-//! name when it is complete, but is not synced, so a blob may be missing or damaged after a system crash. Verifying a
+//! File names are derived from a parsed [`BlobRef`], never from the text of an archive. A file receives its final name
+//! only when it is complete, but is not synced, so a blob may be missing or damaged after a system crash. Verifying a
 //! blob detects the damage, and storing the blob again repairs it.
 
 use std::fs::{self, File, OpenOptions};
@@ -54,7 +54,7 @@ impl DirStore {
         Ok(Self { root, sharded: false })
     }
 
-    /// Opens a directory, and creates it if it does not exist.
+    /// Opens a directory as a store. Creates the directory and its parents if they do not exist.
     ///
     /// # Errors
     ///
@@ -77,7 +77,8 @@ impl DirStore {
         self.root.join(CHECKPOINT).symlink_metadata().is_ok()
     }
 
-    /// Returns the text of the checkpoint, or `None` if there is no checkpoint.
+    /// Returns the text of the checkpoint, or `None` if there is no checkpoint. Ignores everything after the first
+    /// [`MAX_CHECKPOINT`] bytes.
     pub(crate) fn checkpoint(&self) -> io::Result<Option<String>> {
         let file = match open_regular(&self.root.join(CHECKPOINT)) {
             Ok(Some((file, _))) => file,
@@ -155,8 +156,7 @@ fn open_regular(path: &Path) -> io::Result<Option<(File, u64)>> {
     Ok(metadata.is_file().then_some((file, metadata.len())))
 }
 
-/// Returns `true` if the error means that the file does not exist, or that its parent is not a
-/// directory.
+/// Returns `true` if the error means that the file does not exist, or that one of its parents is not a directory.
 fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
@@ -326,7 +326,7 @@ mod tests {
         std::os::unix::fs::symlink("../elsewhere", &link.1).unwrap();
         store.get(&link.0, &mut out).unwrap();
         assert_eq!(out, b"link");
-        // Storing the blob replaces the FIFO or device.
+        // Storing the blob replaces the FIFO or the link to the device.
         for blob in [&b"fifo"[..], b"zeros"] {
             let blobref = store.put(HashType::Sha1, blob).unwrap();
             store.get(&blobref, &mut out).unwrap();

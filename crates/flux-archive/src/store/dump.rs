@@ -7,7 +7,8 @@
 //! job/0000/...              other keys
 //! ```
 //!
-//! The members are not named by blobrefs, so all members are hashed when the file is opened.
+//! The members are not named by blobrefs. When the file is opened, all complete members that are regular files are
+//! therefore hashed.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -22,15 +23,15 @@ use crate::model::{BlobRef, HashType};
 /// The size of a tar block in bytes.
 const BLOCK: u64 = 512;
 
-/// The byte range of a member in the file.
+/// The byte range of a member's data in the file.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     offset: u64,
     size: u64,
 }
 
-/// A store that reads blobs from an uncompressed tar file written by `flux dump`. If the file is
-/// truncated, its complete members can be read.
+/// A store that reads blobs from an uncompressed tar file written by `flux dump`. If the file is truncated after the
+/// header of its first member, its complete members can be read.
 #[derive(Debug)]
 pub struct DumpTar {
     source: FileSource,
@@ -44,9 +45,10 @@ impl DumpTar {
     ///
     /// # Errors
     ///
-    /// Fails with [`StoreError::Damaged`] if the file does not begin like a tar file, and with
-    /// [`StoreError::Io`] if it cannot be read or is not a regular file. A truncated file is
-    /// [damaged](Self::damage), but its complete members can be read.
+    /// Fails with [`StoreError::Damaged`] if the header of the first member is incomplete or invalid, and with
+    /// [`StoreError::Io`] if the file is not a regular file, or if it cannot be opened or its members cannot be read.
+    /// If the file is damaged or truncated after this header, or if it is empty, opening it succeeds.
+    /// [`damage`](Self::damage) then describes the damage, and the complete members before the damage can be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         if !path.metadata()?.is_file() {
@@ -111,8 +113,9 @@ impl DumpTar {
     ///
     /// # Errors
     ///
-    /// Fails with [`StoreError::NotFound`] if there is no such member, with [`StoreError::TooBig`] if it exceeds
-    /// [`MAX_BLOB_SIZE`](super::MAX_BLOB_SIZE), and with [`StoreError::Io`] if it cannot be read.
+    /// Fails with [`StoreError::NotFound`] if there is no such member or it is not a regular file, with
+    /// [`StoreError::TooBig`] if it exceeds [`MAX_BLOB_SIZE`](super::MAX_BLOB_SIZE), and with [`StoreError::Io`] if it
+    /// cannot be read.
     pub fn value(&self, key: &str) -> Result<Vec<u8>, StoreError> {
         let member = key.replace('.', "/").into_bytes();
         let mut value = Vec::new();

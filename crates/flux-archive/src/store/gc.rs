@@ -1,4 +1,4 @@
-//! Removing the blobs to which no archive refers.
+//! Removing the blobs that are no longer in use.
 
 use std::collections::HashSet;
 
@@ -10,19 +10,19 @@ use crate::store::BlobStoreMut;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GcReport {
-    /// The number of blobs that were kept because an archive refers to them.
+    /// The number of blobs that were kept because the caller named them.
     pub kept: u64,
-    /// The blobs that were removed because no archive refers to them, sorted. After a dry run,
-    /// these are the blobs that would be removed.
+    /// The blobs that were removed because the caller did not name them, sorted. After a dry run, these are the blobs
+    /// that would be removed.
     pub removed: Vec<BlobRef>,
-    /// The blobs that are not in the store although an archive refers to them, sorted.
+    /// The blobs that the caller named, but that are not in the store, sorted.
     pub missing: Vec<BlobRef>,
 }
 
 /// Removes the blobs of a store that are not in `named`, or only reports them if `dry_run` is set.
 ///
-/// `named` must contain every blob that is still in use. The `content.sqlite` of a Flux instance also stores the keys
-/// of the instance as blobs, so the blobs of its archives are not enough. Blobs that are stored during the call may be
+/// `named` must contain every blob that is still in use. The content store of a Flux instance also contains the keys of
+/// the instance as blobs, so the blobs of its archives are not enough. Blobs that are stored during the call may be
 /// removed.
 ///
 /// ```

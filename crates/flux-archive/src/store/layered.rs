@@ -3,10 +3,10 @@
 use super::{BlobStore, StoreError};
 use crate::model::BlobRef;
 
-/// A list of stores that are searched in turn. A blob is read from the first store that has it.
+/// A list of stores that are searched in turn. A blob is read from the first store that returns it.
 ///
-/// If a store fails, the search continues with the next one. If no store returns the blob, the
-/// first error other than [`StoreError::NotFound`] is returned, if there is one.
+/// If a store fails, the search continues with the next one. If no store returns the blob, the first error other than
+/// [`StoreError::NotFound`] is returned. If there is no such error, the blob is not found.
 ///
 /// ```
 /// use flux_archive::HashType;
@@ -29,8 +29,8 @@ impl<'s> Layered<'s> {
         Self::default()
     }
 
-    /// Calls `ask` with each store until a call succeeds. If none succeeds, returns the first error
-    /// other than `NotFound`.
+    /// Calls `ask` with each store until a call succeeds. If none succeeds, returns the first error other than
+    /// `NotFound`, or `NotFound` if there is no such error.
     fn first(
         &self,
         mut ask: impl FnMut(&(dyn BlobStore + 's)) -> Result<(), StoreError>,

@@ -63,10 +63,9 @@ const LZ4_RATIO: u64 = 255;
 /// A blob store in Flux's `content.sqlite` database. The database must not be open in a running
 /// broker.
 ///
-/// Reading does not change the file. If a crashed broker left a log next to it (`-wal` or
-/// `-journal`), the database and the log are copied to a temporary directory, and the copy is read.
-/// On Unix, the copy is unlinked once the store is open, so that it disappears even if the process
-/// is killed.
+/// Reading does not change the file. If a crashed broker left a log next to it (`-wal` or `-journal`) that is not
+/// empty, the database and the log are copied to a temporary directory, and the copy is read. On Unix, the copy is
+/// unlinked once the store is open, so that it disappears even if the process is killed.
 ///
 /// ```
 /// use flux_archive::HashType;
@@ -104,9 +103,9 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// Fails with [`StoreError::Damaged`] if the file is not a content store of Flux, or if one of
-    /// its tables is not a plain table, and with [`StoreError::Io`] if the file cannot be opened,
-    /// or if there is a log and the file cannot be copied.
+    /// Fails with [`StoreError::Damaged`] if the file is not a content store of Flux, or if one of its tables is not a
+    /// plain table, and with [`StoreError::Io`] if the file cannot be opened, or if there is a log and the files cannot
+    /// be copied.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         check_regular(path)?;
@@ -127,13 +126,13 @@ impl SqliteStore {
         Self::new(Connection::open_with_flags(immutable_uri(path)?, flags)?, false)
     }
 
-    /// Opens a database for writing, and creates it if it does not exist.
+    /// Opens a database for writing, and creates it if it does not exist. Adds the tables of Flux if they are missing.
     ///
     /// # Errors
     ///
-    /// Fails with [`StoreError::Damaged`] if the file is not a content store of Flux, or if one of
-    /// its tables is not a plain table or has triggers, and with [`StoreError::Io`] if the file
-    /// cannot be opened, created or written.
+    /// Fails with [`StoreError::Damaged`] if the file is not a database, if one of Flux's tables is not a plain table
+    /// or has triggers, or if the table `objects` lacks a column, and with [`StoreError::Io`] if the file cannot be
+    /// opened, created or written.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         if path.exists() {
@@ -168,7 +167,7 @@ impl SqliteStore {
         Ok(Self { connection: Mutex::new(connection), steps, _copy: None })
     }
 
-    /// Returns the text of up to 100 checkpoints, newest first. Overlong checkpoints are omitted.
+    /// Returns the text of up to 100 checkpoints, newest first. Checkpoints that are overlong or not text are omitted.
     ///
     /// # Errors
     ///
@@ -264,8 +263,8 @@ fn check_regular(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
 }
 
-/// Checks that Flux's tables are plain tables. Fails if one of them is a view or a virtual table, or
-/// has computed columns. If the database is open for writing, triggers are an error as well.
+/// Checks that Flux's tables are plain tables. Fails if one of them is a view or a virtual table, or has computed
+/// columns. If the database is open for writing, triggers on these tables are an error as well.
 fn check_schema(connection: &Connection, writable: bool) -> Result<(), StoreError> {
     let reject = |table: &str, found: &str| {
         Err(StoreError::Damaged(format!("expected {table} to be a plain table, found {found}")))
@@ -312,8 +311,8 @@ fn check_schema(connection: &Connection, writable: bool) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Permits statements to read Flux's tables. If the store is writable, also permits them to insert
-/// and delete rows.
+/// Permits statements to read Flux's tables, and to call `octet_length` and `typeof`. If the store is writable, also
+/// permits them to insert and delete rows.
 fn authorize(context: &AuthContext<'_>, writable: bool) -> Authorization {
     let ours = |table: &str| TABLES.iter().any(|known| table.eq_ignore_ascii_case(known));
     let allowed = match context.action {
@@ -409,7 +408,7 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::OperationInterrupted) => {
                 Self::Damaged("SQLite needed too many steps to read a row".to_owned())
             }
-            // An error without a code means that a value has an unexpected type.
+            // An error without a code usually means that a value has an unexpected type.
             Some(
                 ErrorCode::AuthorizationForStatementDenied
                 | ErrorCode::DatabaseCorrupt
@@ -559,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_sizes_in_the_database_are_reported_as_damage() {
+    fn blobs_with_a_wrong_size_in_the_database_are_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let store = SqliteStore::create(&path).unwrap();
@@ -575,7 +574,7 @@ mod tests {
         assert!(matches!(store.get(&blobref, &mut out), Err(StoreError::TooBig { .. })));
     }
 
-    /// Creates a database with a schema, and returns the error from opening it.
+    /// Creates a database with a schema, and returns the message of the error from opening it.
     fn rejected(schema: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
@@ -618,7 +617,7 @@ mod tests {
     }
 
     #[test]
-    fn triggers_never_run_and_are_rejected_when_opening_for_writing() {
+    fn triggers_are_rejected_only_when_opening_for_writing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let connection = Connection::open(&path).unwrap();

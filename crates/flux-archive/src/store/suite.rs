@@ -1,4 +1,4 @@
-//! Tests that every store must pass.
+//! Tests of reading that every store must pass, and tests of writing for writable stores.
 
 use super::{BlobStore, BlobStoreMut, StoreError};
 use crate::model::{BlobRef, HashType};
@@ -42,7 +42,7 @@ pub(crate) fn check_reading(store: &dyn BlobStore, names: &[BlobRef]) {
     assert!(!store.contains(&absent).unwrap());
 }
 
-/// Tests writing to an empty store, and reading from it.
+/// Tests writing to an empty store, then reading, listing and removing its blobs.
 pub(crate) fn check_writing(store: &dyn BlobStoreMut) {
     for hash in HashType::ALL {
         let put = |blob: &Vec<u8>| store.put(hash, blob).unwrap();

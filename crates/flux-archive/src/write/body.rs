@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::json::{Text, escape};
 use crate::model::Entry;
 
-/// The maximum number of bytes to encode at a time: a multiple of 3, so that pieces end between
-/// base64 groups.
+/// The maximum number of bytes to take from the caller at a time. This is a multiple of 3, so that full pieces end
+/// between base64 groups.
 const STEP: usize = 48 << 10;
 
 /// A regular file whose data is being written. Created by [`Writer::body`].
@@ -47,14 +47,14 @@ pub struct Body<'w, 'e, W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a regular file whose data is written piece by piece. The path, permissions, times and other members are
-    /// taken from `entry`, but its content and size are ignored. [`Body::finish`] ends the file.
+    /// Begins a regular file whose data is written piece by piece. The path, mode, times and other members are taken
+    /// from `entry`, which should be a regular file. Its content and size are ignored. [`Body::finish`] ends the file.
     ///
     /// # Errors
     ///
     /// Fails with [`ErrorKind::NotWritable`](crate::ErrorKind::NotWritable) if the archive is a dict that already has
-    /// the path, and with [`ErrorKind::Io`](crate::ErrorKind::Io) if the body of the previous file was not finished, or
-    /// if the output cannot be written.
+    /// the path, and with [`ErrorKind::Io`](crate::ErrorKind::Io) if the body of the previous file was not finished.
+    /// Nothing is written to the output yet.
     pub fn body<'w, 'e>(
         &'w mut self,
         entry: &'e Entry<'e>,

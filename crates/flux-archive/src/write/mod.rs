@@ -1,5 +1,6 @@
 //! Writing entries as JSON, one at a time. By default, the output matches the C writer of Flux: it has the same keys in
-//! the same order, no whitespace, and only the necessary escapes.
+//! the same order, no whitespace, and only the necessary escapes. JSON values from a document, and the text of a
+//! `utf-8` file, keep their whitespace and escapes.
 //!
 //! | entry | members |
 //! |---|---|
@@ -9,7 +10,8 @@
 //! | directory | `path` `mtime` `ctime` `mode` |
 //! | symbolic link | `path` `data` `mtime` `ctime` `mode` |
 //!
-//! Members that RFC 37 does not define come last. In a dict, `path` is the key.
+//! The members `mtime` and `ctime` are written only if they are set. A file that is a single hole has the same members
+//! as an empty file. Members that RFC 37 does not define come last. In a dict, `path` is the key.
 
 mod body;
 mod encoding;

@@ -14,9 +14,9 @@ use crate::parse::RawEntry;
 /// Writes an archive as a stream. Only one entry is in memory at a time, plus all paths if the archive is a dict.
 ///
 /// [`entry`](Self::entry) writes entries in a form that RFC 37 allows: sizes are added, text with a NUL becomes base64,
-/// and regions are sorted. If RFC 37 has no form for an entry, or if a dict already has its path, the entry is rejected
-/// before any of it is written. After any other error, the document is incomplete. In contrast, [`copy`](Self::copy)
-/// copies an entry as written, even if it deviates from RFC 37.
+/// regions are sorted, and empty regions are dropped. If RFC 37 has no form for an entry, or if a dict already has its
+/// path, the entry is rejected before any of it is written. After any other error, the document is incomplete. In
+/// contrast, [`copy`](Self::copy) copies the members of an entry as written, even if they deviate from RFC 37.
 ///
 /// ```
 /// use flux_archive::json::Text;
@@ -46,7 +46,7 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Creates a writer that writes the archive on a single line.
+    /// Creates a writer that adds no whitespace between values.
     pub fn new(out: W, form: Form) -> Self {
         let (paths, line) = (HashSet::new(), Vec::new());
         Self { out, form, pretty: false, begun: false, open: false, paths, line }
@@ -123,9 +123,9 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::NotWritable`] if the entry is not an object or has no path, or if a dict already has
-    /// its path. Fails with [`ErrorKind::Io`] if a [`Body`](crate::Body) was not finished, or if the output cannot be
-    /// written.
+    /// Fails with [`ErrorKind::NotWritable`] if the entry is not an object or has no valid path, or if a dict already
+    /// has its path. Fails with [`ErrorKind::Io`] if a [`Body`](crate::Body) was not finished, or if the output cannot
+    /// be written.
     pub fn copy(&mut self, raw: &RawEntry<'_>) -> Result<()> {
         let Some(path) = raw.path() else {
             let (path, message) =
