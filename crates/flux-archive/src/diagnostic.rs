@@ -1,8 +1,8 @@
 //! Deviations of an archive from RFC 37. Each deviation has a code, a severity, a message and a
 //! location.
 //!
-//! The severity of a code follows from the text of RFC 37. Whether a reader accepts the deviation
-//! depends on the [`Profile`](crate::Profile).
+//! The default severity of each code follows from the text of RFC 37. A
+//! [`Profile`](crate::Profile) can lower it.
 
 use serde::{Serialize, Serializer};
 

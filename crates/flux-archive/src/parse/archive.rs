@@ -245,7 +245,7 @@ fn offset_in(document: &[u8], part: &str) -> u64 {
     (part.as_ptr() as usize).saturating_sub(document.as_ptr() as usize) as u64
 }
 
-/// The properties by which an entry may conflict with another entry.
+/// The properties of an entry that are checked for conflicts with other entries.
 struct Item<'e> {
     index: u64,
     key: Option<&'e Json<'e>>,

@@ -12,7 +12,7 @@
 //! | `size` | -1: `object` is the blob; otherwise `object` is an LZ4 block that decodes to `size` bytes |
 //!
 //! **The digest is stored as text**, although the column is declared as a blob, because Flux binds
-//! it as text. A query with a blob does not match these rows, and Flux does not find a row whose
+//! it as text. A query that binds a blob does not match these rows, and Flux does not find a row whose
 //! digest is a blob.
 //!
 //! A database may be malicious. Only plain tables are accepted, because a view, a virtual table or

@@ -8,8 +8,8 @@ use crate::disk::dir::{Dir, FileId, stat};
 use crate::parallel::{Progress, report};
 use crate::store::{BlobStoreMut, Chunking};
 
-/// Selects which zeros in a file become holes in the archive. A hole is a range that no blob covers,
-/// or spans the whole file.
+/// Selects which zeros in a file become holes in the archive. A hole is either a range that no blob
+/// covers, or a whole file, which is then stored without data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Holes {
