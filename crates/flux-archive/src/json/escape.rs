@@ -22,8 +22,19 @@ pub(crate) const ROOM: usize = 4;
 #[cfg(unix)]
 pub(crate) const MAX_ESCAPE: usize = 11;
 
+/// The maximum number of continuation bytes of a character in UTF-8.
+#[cfg(unix)]
+pub(crate) const MAX_CONTINUATION: usize = 3;
+
 /// The number of bytes in a block.
 const BLOCK: usize = 64;
+
+/// Returns the number of bytes at the start of a piece that continue a character of the previous
+/// piece, at most [`MAX_CONTINUATION`].
+#[cfg(unix)]
+pub(crate) fn continuation(piece: &[u8]) -> usize {
+    piece.iter().take(MAX_CONTINUATION).take_while(|&&byte| byte & 0xc0 == 0x80).count()
+}
 
 /// Escapes text like the C writer of Flux: only `"`, `\` and characters below U+0020, with
 /// upper-case hexadecimal digits. Other bytes are copied, so a piece of text may end within a

@@ -14,6 +14,9 @@ pub(crate) use cursor::{Cursor, integer};
 pub use cursor::{Json, JsonError};
 pub(crate) use escape::encode as escape;
 #[cfg(unix)]
-pub(crate) use escape::{MAX_ESCAPE, ROOM as UNESCAPE_ROOM, decode as unescape, scan_piece};
+pub(crate) use escape::{
+    MAX_CONTINUATION, MAX_ESCAPE, ROOM as UNESCAPE_ROOM, continuation, decode as unescape,
+    scan_piece,
+};
 pub use repair::repair_commas;
 pub use text::{Text, TextError};

@@ -19,7 +19,7 @@ use binio::ReadAt;
 use super::located::text_of;
 use super::raw::RawEntry;
 use crate::error::Result;
-use crate::json::{Json, MAX_ESCAPE, are_base64, integer, scan_piece};
+use crate::json::{Json, MAX_ESCAPE, are_base64, continuation, integer, scan_piece};
 use crate::parallel::{for_each, threads};
 
 /// The number of bytes to read at a time.
@@ -178,15 +178,12 @@ impl Piece {
             ..=PIECE => (&self.bytes[..], &[][..]),
             _ => self.bytes.split_at(PIECE - OVERLAP),
         };
-        let continued = |bytes: &[u8]| {
-            bytes.iter().take(OVERLAP - 1).take_while(|&&byte| byte & 0xc0 == 0x80).count()
-        };
-        let skipped = if self.offset == start { 0 } else { continued(own) };
+        let skipped = if self.offset == start { 0 } else { continuation(own) };
         self.start = self.offset + skipped as u64;
         self.part = if next.first().is_some_and(|&byte| byte != b'"') && are_base64(own) {
             Some(Ok(Part::of_base64(own.len())))
         } else {
-            let end = own.len() + continued(next);
+            let end = own.len() + continuation(next);
             Part::of_text(&self.bytes[skipped..end]).map(Ok)
         };
     }

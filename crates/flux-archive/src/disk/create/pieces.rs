@@ -10,7 +10,7 @@ use base64_simd::STANDARD;
 use super::content::read_full;
 use super::options::Creator;
 use crate::error::Result;
-use crate::json::escape;
+use crate::json::{MAX_CONTINUATION, continuation, escape};
 use crate::parallel::{for_each, pipeline, threads};
 use crate::write::{Body, Encoding};
 
@@ -28,9 +28,6 @@ const CHECKED_PIECES: usize = 4;
 /// The number of pieces to check grows with the number of threads, but only up to this number of
 /// threads.
 const MAX_THREADS: usize = 8;
-
-/// The maximum number of continuation bytes in a UTF-8 character.
-const CONTINUATION: usize = 3;
 
 /// A piece of a file, in buffers that are reused.
 struct Piece {
@@ -61,7 +58,7 @@ impl Piece {
         encode: impl Fn(&[u8], &mut Vec<u8>),
     ) -> Result<Range<u64>> {
         let rest = usize::try_from(size - self.offset).unwrap_or(usize::MAX);
-        self.bytes.resize(rest.min(len + CONTINUATION), 0);
+        self.bytes.resize(rest.min(len + MAX_CONTINUATION), 0);
         let read = read_full(file, &mut self.bytes, self.offset)?;
         let part = find(&self.bytes[..read], len);
         self.encoded.clear();
@@ -73,9 +70,6 @@ impl Piece {
 /// Finds the text in a piece: the characters that begin in its first `len` bytes. The range is
 /// empty if the bytes are not text.
 fn text(bytes: &[u8], len: usize) -> Range<usize> {
-    let continuation = |bytes: &[u8]| {
-        bytes.iter().take(CONTINUATION).take_while(|&&byte| byte & 0xc0 == 0x80).count()
-    };
     let start = continuation(bytes);
     let end = bytes.len().min(len);
     let end = end + continuation(&bytes[end..]);
