@@ -117,8 +117,8 @@ pub(crate) fn examples(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// `package`: packages each library as for publication. Does not build the packages, because the
-/// other gates have built the libraries.
+/// `package`: creates the package that would be published for each library. Does not build the
+/// packages, because the other gates have built the libraries.
 pub(crate) fn package(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let mut command = cargo(&["package", "--no-verify", "--allow-dirty", "--quiet"]);

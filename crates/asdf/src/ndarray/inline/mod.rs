@@ -130,7 +130,7 @@ fn walk<'a>(
     if shape.contains(&0) { Ok(()) } else { descend(data, shape, leaf) }
 }
 
-/// Calls `leaf` with the elements in a node, which must have the given shape. The recursion is at most
+/// Calls `leaf` with the elements in a node. Fails if they do not have the given shape. The recursion is at most
 /// [`MAX_DIMENSIONS`](binio::array::MAX_DIMENSIONS) levels deep.
 fn descend<'a>(
     node: YamlNode<'a>,
