@@ -266,7 +266,7 @@ impl Asdf {
             .limits(self.options.limits)
             .scalars(self.options.scalars);
         let mut diagnostics = Vec::new();
-        let document = Document::parse(&self.tree_text, &options, &mut diagnostics);
+        let document = Document::parse_shared(&self.tree_text, &options, &mut diagnostics);
         // If the file has no tree, the document is empty, so its root need not be checked.
         if let (Ok(document), Some(_)) = (&document, &self.layout.tree) {
             tag::check(document, self.layout.standard_version, &mut diagnostics);

@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use bytes::Bytes;
+use bytestring::ByteString;
 use hashbrown::DefaultHashBuilder;
 
 use super::characters;
@@ -36,16 +38,13 @@ pub(crate) const CONSTANT_TAG: &str = "tag:stsci.edu:asdf/core/constant-1.0.0";
 const YAML_TAG: &str = "tag:yaml.org,2002:";
 
 pub(super) fn parse(
-    text: &[u8],
+    text: &Bytes,
     options: &ParseOptions,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Document> {
     #[cfg(test)]
     PARSED.set(PARSED.get() + text.len());
-    if text.len() > MAX_TEXT {
-        let (limit, requested) = (MAX_TEXT as u64, text.len() as u64);
-        return Err(Error::limit("size of the tree in bytes", limit, requested));
-    }
+    check_len(text.len())?;
     let checked = match characters::check(text) {
         Ok(checked) => checked,
         Err(bad) => {
@@ -55,8 +54,16 @@ pub(super) fn parse(
             return Err(position.error(bad.message));
         }
     };
-    let parser = Parser::new(checked);
-    build(checked, parser, options, diagnostics)
+    let parser = Parser::new(&checked);
+    build(&checked, parser, options, diagnostics)
+}
+
+/// Fails if a text of this length in bytes is too long for the offsets.
+pub(super) fn check_len(len: usize) -> Result<()> {
+    if len > MAX_TEXT {
+        return Err(Error::limit("size of the tree in bytes", MAX_TEXT as u64, len as u64));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -66,8 +73,8 @@ thread_local! {
 }
 
 /// Builds the document from the events that the parser returns.
-pub(super) fn build(
-    text: &str,
+fn build(
+    text: &ByteString,
     parser: Parser<'_>,
     options: &ParseOptions,
     diagnostics: &mut Vec<Diagnostic>,
@@ -91,7 +98,7 @@ pub(super) fn build(
             // Reserve memory for one node per eight bytes, because few trees have more nodes than
             // that.
             records: Vec::with_capacity(text.len() / 8),
-            written: text.into(),
+            written: text.clone(),
             changed: String::new(),
             children: Vec::with_capacity(text.len() / 8),
             elements: Vec::new(),

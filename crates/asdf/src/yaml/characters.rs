@@ -3,6 +3,9 @@
 //! YAML 1.1 allows tab, line feed, carriage return, NEL and all printable characters. The scanner
 //! treats NUL as the end of the text, so this check must come first.
 
+use bytes::Bytes;
+use bytestring::ByteString;
+
 /// The first invalid byte or character of a source.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct BadCharacter {
@@ -15,10 +18,10 @@ pub(super) struct BadCharacter {
 /// Number of bytes to test at a time.
 const CHUNK: usize = 64;
 
-/// Returns the text as `str` if it is valid UTF-8 and contains only characters that YAML 1.1
+/// Returns the text as a string if it is valid UTF-8 and contains only characters that YAML 1.1
 /// allows. Otherwise, returns the first bad byte or character.
-pub(super) fn check(text: &[u8]) -> Result<&str, BadCharacter> {
-    let checked = match std::str::from_utf8(text) {
+pub(super) fn check(text: &Bytes) -> Result<ByteString, BadCharacter> {
+    let checked = match ByteString::try_from(text.clone()) {
         Ok(checked) => checked,
         Err(error) => {
             let offset = error.valid_up_to();
@@ -32,7 +35,7 @@ pub(super) fn check(text: &[u8]) -> Result<&str, BadCharacter> {
             });
         }
     };
-    reject_controls(checked)?;
+    reject_controls(&checked)?;
     Ok(checked)
 }
 
@@ -74,7 +77,7 @@ mod tests {
     use super::*;
 
     fn offset_of(text: &[u8]) -> usize {
-        check(text).expect_err("rejected").offset
+        check(&Bytes::copy_from_slice(text)).expect_err("rejected").offset
     }
 
     #[test]
@@ -92,7 +95,7 @@ mod tests {
     #[test]
     fn characters_that_yaml_allows_are_accepted() {
         let text = "\t\r\n ~é\u{85}\u{a0}\u{2028}\u{feff}\u{fffd}\u{1f600}\u{10ffff}";
-        assert_eq!(check(text.as_bytes()), Ok(text));
+        assert_eq!(check(&Bytes::from(text)), Ok(text.into()));
     }
 
     #[test]

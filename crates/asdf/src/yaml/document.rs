@@ -15,6 +15,8 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use binio::Limits;
+use bytes::Bytes;
+use bytestring::ByteString;
 use hashbrown::DefaultHashBuilder;
 
 use super::directives::is_line_break;
@@ -123,7 +125,7 @@ impl Default for ParseOptions {
 pub struct Document {
     pub(super) records: Vec<Record>,
     /// The text of the tree.
-    pub(super) written: Box<str>,
+    pub(super) written: ByteString,
     /// The text of the scalars that differ from their source, for example because of escapes or
     /// folded lines. In a span, offsets at or beyond the end of `written` refer to this string.
     pub(super) changed: String,
@@ -315,6 +317,16 @@ impl Document {
     /// [`ErrorKind::Limit`]: crate::ErrorKind::Limit
     pub fn parse(
         text: &[u8],
+        options: &ParseOptions,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Self> {
+        build::check_len(text.len())?;
+        Self::parse_shared(&Bytes::copy_from_slice(text), options, diagnostics)
+    }
+
+    /// Like [`parse`](Self::parse), but the document shares the memory of the text, which must never change.
+    pub(crate) fn parse_shared(
+        text: &Bytes,
         options: &ParseOptions,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<Self> {

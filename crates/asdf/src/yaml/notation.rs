@@ -10,6 +10,8 @@
 //! -MAP
 //! ```
 
+use bytes::Bytes;
+
 use super::characters;
 use super::parse::{Event, NodePlace, Parser};
 use super::scalar::NodeStyle;
@@ -30,8 +32,9 @@ use super::scan::Fault;
 /// If the source violates YAML 1.1, returns the offset in bytes of a violation, and a message that
 /// describes it.
 pub fn events(text: &[u8]) -> Result<Vec<String>, (usize, String)> {
-    let text = characters::check(text).map_err(|bad| (bad.offset, bad.message))?;
-    read(Parser::new(text), text).map_err(|fault| (fault.offset, fault.message.into_owned()))
+    let text = Bytes::copy_from_slice(text);
+    let text = characters::check(&text).map_err(|bad| (bad.offset, bad.message))?;
+    read(Parser::new(&text), &text).map_err(|fault| (fault.offset, fault.message.into_owned()))
 }
 
 pub(super) fn read(mut parser: Parser<'_>, written: &str) -> Result<Vec<String>, Fault> {

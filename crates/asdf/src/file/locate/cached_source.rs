@@ -78,6 +78,8 @@ impl CachedSource {
         }
         let mut buffer: Vec<u8> = std::mem::take(&mut self.head).into();
         let from = buffer.len();
+        buffer.reserve(step);
+        binio::memory::prefer_huge_pages(&mut buffer);
         buffer.resize(from + step, 0);
         let result = self.source.read_exact_at(&mut buffer[from..], len);
         self.head = buffer.into();
@@ -98,6 +100,13 @@ impl CachedSource {
         let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
         let end = place(range.end).min(self.head.len());
         self.head.slice(place(range.start).min(end)..end)
+    }
+
+    /// Like [`head`](Self::head), but returns memory whose content never changes. Copies the bytes of a shared
+    /// source, because the source may be a mapped file.
+    pub(super) fn owned_head(&self, range: Range<u64>) -> Bytes {
+        let bytes = self.head(range);
+        if self.shared { Bytes::copy_from_slice(&bytes) } else { bytes }
     }
 
     /// Returns the bytes from `start` to the end of the file, reading those that are not in memory

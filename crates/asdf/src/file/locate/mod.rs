@@ -110,7 +110,7 @@ pub(crate) fn locate(
         Content::Block | Content::Nothing => None,
     };
     let content_end = tree.as_ref().map_or(start, |tree| tree.end);
-    let tree_text = tree.clone().map(|tree| source.head(tree)).unwrap_or_default();
+    let tree_text = tree.clone().map(|tree| source.owned_head(tree)).unwrap_or_default();
     let mut layout = Layout {
         file_len: source.len(),
         format_version: head.format_version,

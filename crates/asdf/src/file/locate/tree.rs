@@ -56,6 +56,7 @@ pub(super) fn find_end(
         }
         let more = (all.len() as u64).saturating_add(1);
         limits.check_alloc("bytes of the tree", more)?;
+        drop(all);
         source.grow_head()?;
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn read(data: YamlNode<'_>, inferred: &Inferred, limits: &Limits) -> 
     let Inferred { datatype, shape } = inferred;
     let size = byte_size(shape, datatype.itemsize()).unwrap_or(u64::MAX);
     limits.check_alloc("bytes of an inline array", size)?;
-    let mut out = Vec::new();
+    let mut out = binio::memory::reserve("an inline array", size)?;
     let mut masked = Vec::new();
     let mut index = 0_usize;
     let mut budget = Budget { visited: 0, limits };
@@ -240,10 +240,6 @@ fn push_scalar(node: YamlNode<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Res
 /// Appends the numbers of a list to `out`. Nodes are only created for numbers that cannot be
 /// converted directly.
 fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Result<()> {
-    if !matches!(scalar.kind(), ScalarKind::Bytes | ScalarKind::Unicode) {
-        let size = usize::try_from(scalar.size()).unwrap_or(0);
-        out.reserve(numbers.len().saturating_mul(size));
-    }
     let is_double = (scalar.kind(), scalar.size()) == (ScalarKind::Float, 8);
     for (at, text) in numbers.texts().enumerate() {
         // Parse integers as floats, too. The result is the same as with `number::push`, which would take 1.1

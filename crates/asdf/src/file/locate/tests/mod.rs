@@ -176,6 +176,14 @@ fn the_layout_contains_the_range_of_the_tree_and_the_offset_of_the_first_block()
 }
 
 #[test]
+fn the_tree_text_does_not_share_the_memory_of_the_source() {
+    let bytes = Bytes::from([HEAD, TREE].concat());
+    let file = Asdf::from_source(bytes.clone()).unwrap();
+    assert_eq!(file.tree_text()[..], *TREE);
+    assert!(!bytes.as_ptr_range().contains(&file.tree_text().as_ptr()));
+}
+
+#[test]
 fn a_tree_without_an_end_line_ends_at_the_first_plausible_block() {
     let tree = &TREE[..TREE.len() - 4];
     let file = open([HEAD, tree, &block(b"one\n...\n").bytes()].concat());
