@@ -14,9 +14,13 @@ the tasks with `verify` or `checked` in their names verify blocks. In the `check
 blocks that it reads, and the reference verifies only those of 1 GiB. The peak memory is the largest resident set of
 the process.
 
-A second table lists the time and the memory per node for trees in memory, by the number of nodes.
+Some rows also compare ours on two cores with a lower bound: reading the file with numpy, or computing the MD5 of the
+block in memory.
+
+Further tables list the time for each node, block or inline number, by their number, to show that it hardly grows.
 """
 
+import hashlib
 import json
 import math
 import os
@@ -114,8 +118,49 @@ LONG_TEXTS = ["short " * 700, "much longer " * 800]
 # Tasks whose ratios are for our program with two threads.
 ON_TWO_CORES = [*VIEWS, "write_1gib", "write_1gib_16_blocks", "write_1000_blocks"]
 
+# The lower bound of a task, and the minimum ratio of its time and ours.
+BOUNDS = {
+    "read_1gib": ("numpy_read", 0.85),
+    "checked_read_1gib": ("md5", 0.85),
+    "verify_1gib": ("md5", 0.85),
+}
+BOUND_NAMES = {"numpy_read": "numpy, reading the file", "md5": "MD5 of the block in memory"}
+
+# Tasks whose time must grow hardly faster than the number of items, with these numbers. The exponent of the growth
+# over the last two powers of ten is at most 1.1, so the time per item grows to at most 1.58 times its value.
+GROWTH = {
+    "inline_100000_floats": ("inline numbers", [10**5, 10**6, 10**7]),
+    "open_100000_blocks_no_index": ("blocks without an index", [10**4, 10**5, 10**6]),
+}
+GROWTH_FLOOR = 100**-0.1
+
 # Tasks that a second thread must make faster. The files to write have a single block.
 SCALING = ["bzp2_smooth", "bzp2_noisy", "many_zlib_blocks", "write_zlib_smooth", "write_zlib_noisy", "write_bzp2_smooth"]
+
+
+HEAD = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0"
+
+
+def tiny_blocks(count):
+    """Returns a file with blocks of 80 bytes and no index."""
+    block = b"\xd3BLK\0\x30" + bytes(8) + (80).to_bytes(8, "big") * 3 + bytes(16) + bytes(80)
+    return HEAD + b" {}\n...\n" + block * count
+
+
+def inline_numbers(count):
+    """Returns a file with an inline array."""
+    import numpy as np
+
+    numbers = np.random.default_rng(1).uniform(1, 10, count)
+    text = ", ".join(map(repr, numbers.tolist()))
+    return HEAD + f"\ndata: !core/ndarray-1.1.0\n  data: [{text}]\n  datatype: float64\n  shape: [{count}]\n...\n".encode()
+
+
+GROWING = {"inline_100000_floats": inline_numbers, "open_100000_blocks_no_index": tiny_blocks}
+
+
+def growing(task, count):
+    return f"{task}_{count}.asdf"
 
 
 def make(directory, quick):
@@ -167,9 +212,12 @@ def make(directory, quick):
     write("blocks.asdf", lambda: {f"array_{n:04}": np.arange(1000.0) + n for n in range(1000)})
     without_index("blocks_no_index.asdf", "blocks.asdf")
     if not (directory / "tiny_blocks.asdf").exists():
-        head = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0 {}\n...\n"
-        block = b"\xd3BLK\0\x30" + bytes(8) + (80).to_bytes(8, "big") * 3 + bytes(16) + bytes(80)
-        (directory / "tiny_blocks.asdf").write_bytes(head + block * (100_000 // scale))
+        (directory / "tiny_blocks.asdf").write_bytes(tiny_blocks(100_000 // scale))
+    for task, (_, counts) in GROWTH.items():
+        for count in counts:
+            path = directory / growing(task, count // scale)
+            if not path.exists():
+                path.write_bytes(GROWING[task](count // scale))
     write("tree.asdf", tree)
     write("inline.asdf", lambda: {"data": random.normal(0, 1, 100_000)}, all_array_storage="inline")
     write("edit.asdf", lambda: {"gain": 1, "data": np.arange(gib // 8, dtype="<f8")})
@@ -212,6 +260,14 @@ def reference(task, path):
                 for node in file.tree.values():
                     if hasattr(node, "dtype"):
                         node[...]
+    elif task == "numpy_read":
+        def run():
+            np.fromfile(path, "u1")
+    elif task == "md5":
+        data = np.fromfile(path, "u1")
+
+        def run():
+            hashlib.md5(data)
     elif task in VIEWS:
         file = asdf.open(path, memmap=True)
         view = file[VIEWS[task]][...]
@@ -324,6 +380,8 @@ def compare(directory, ours, peer, name, quick):
         "one": [ours, name, path, repetitions],
         "two": [ours, name, path, repetitions],
     }
+    if name in BOUNDS:
+        commands["bound"] = [sys.executable, __file__, "--task", BOUNDS[name][0], path, repetitions]
     if task.peer is not None:
         commands["peer"] = [peer, name, path, repetitions]
     runs = {key: [] for key in commands}
@@ -379,6 +437,28 @@ def compare_nodes(ours, quick, missed):
         print(f"{nodes:<12}{wall * 1e3:>10.2f}{wall / nodes * 1e9:>10.1f}{shown}  {judged(f'{count} nodes', checks, missed)}", flush=True)
 
 
+def compare_growth(directory, ours, quick, missed, rows):
+    """Prints the time per item for files with different numbers of items, and adds a row for each task. Appends missed
+    limits to `missed`."""
+    scale = 16 if quick else 1
+    for task, (items, counts) in GROWTH.items():
+        counts = [count // scale for count in counts]
+        runs = {count: [] for count in counts}
+        for _ in range(1 if quick else ROUNDS):
+            for count in counts:
+                runs[count].append(measure([ours, task, directory / growing(task, count), "3"], 1))
+        print(f"\n{items:<26}{'ms':>10}{'ns each':>10}{'MiB':>8}")
+        each = {}
+        for count in counts:
+            wall, _, peak = collect(runs[count])
+            each[count] = wall / count
+            print(f"{count:<26}{wall * 1e3:>10.2f}{each[count] * 1e9:>10.1f}{peak / 2**20:>8.0f}")
+        ratio = each[counts[0]] / each[counts[-1]]
+        exponent = 1 - math.log(ratio, counts[-1] / counts[0])
+        print(f"exponent {exponent:.2f}  " + judged(f"growth of {items}", [("<= 1.1", ratio >= GROWTH_FLOOR)], missed), flush=True)
+        rows.append((f"{counts[-1]} {items}, time for each", f"ours, {counts[0]}", ratio, GROWTH_FLOOR, peak / 2**20))
+
+
 def save(rows, path):
     """Writes the ratios for `cargo xtask bench`, one row per line: work, peer, ratio, floor and our peak memory in MiB."""
     text = lambda value: "" if value is None else str(value)
@@ -406,11 +486,17 @@ def main(directory, ours, peer, quick):
         if not math.isnan(peer_ratio):
             floor = TASKS[task].peer
             rows.append((task, "asdf-rs", peer_ratio, None if math.isnan(floor) else floor, None))
+        if task in BOUNDS:
+            bound, floor = BOUNDS[task]
+            rows.append((task, BOUND_NAMES[bound], result["bound"][0] / wall2, floor, None))
+            verdict = judged(task, [(f"{bound} >= {floor}", result["bound"][0] / wall2 >= floor)], missed)
+            floors += f"  {bound} {result['bound'][0] / wall2:.2f} {verdict}"
         shown = lambda value, format: "-" if math.isnan(value) else f"{value:{format}}"
         print(f"{task:<26}{their_wall * 1e3:>10.2f}{shown(peer_wall * 1e3, '.2f'):>10}{wall * 1e3:>10.2f}{wall2 * 1e3:>10.2f}"
               f"  {ratio:>8.2f}{shown(peer_ratio, '.2f'):>9}{shown(cpu_ratio, '.2f'):>7}{scaling:>7.2f}"
               f"   {their_peak / 2**20:>11.0f}{peak / 2**20:>8.0f}  {floors}", flush=True)
     compare_nodes(ours, quick, missed)
+    compare_growth(directory, ours, quick, missed, rows)
     save(rows, directory / "ratios.tsv")
     print("floors missed: " + (", ".join(missed) if missed else "none"))
 

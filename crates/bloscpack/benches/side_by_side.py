@@ -1,17 +1,18 @@
-"""Compares this crate with the Python reference and with the C library on the same data, in a single run:
+"""Compares this crate with the Python reference, with the C library and with blosc2 on the same data, in a single run:
 
-    side_by_side.py DIRECTORY OURS SPEED [--quick]
+    side_by_side.py DIRECTORY OURS SPEED PEERS [--quick]
 
-DIRECTORY contains the data, which is created on first use. OURS is the program `bloscpack_tasks`, and SPEED
-is `blosc_speed`.
+DIRECTORY contains the data, which is created on first use. OURS is the program `bloscpack_tasks`, SPEED is
+`blosc_speed`, and PEERS is a Python interpreter that can import blosc2.
 
 Each measurement runs in its own process. The programs take turns, so that a slow phase of the machine
 affects all of them. The reported time is the shortest one, in seconds, of the task alone, without loading
 its input. Input files are in the cache of the system, and output is written to a file system in memory if it
 has enough space, because disks are not compared here. A ratio above 1 means that our program is faster. `wall`
 and `cpu` compare it with the reference, each on one thread. `raw` (CPU time) compares it with the C library,
-which is called chunk by chunk, without files and digests. `x2` is our gain from a second thread. Peak memory is
-the largest resident set of the process. Both programs verify all digests.
+which is called chunk by chunk, without files and digests. `blosc2` (wall time) compares it with blosc2, which stores
+the same chunks with the same codec in its own format, without digests. `x2` is our gain from a second thread. Peak
+memory is the largest resident set of the process. Our program and the reference verify all digests.
 
 Arrays are unpacked to new memory. In rows named `memory reused`, they are unpacked to memory that has already been
 written to. The reference cannot do this, so our program is compared only with the C library, which also decodes
@@ -164,6 +165,21 @@ def raw_unpack_into(source, target, codec, chunk_size, size):
     return lambda: run(result)
 
 
+def blosc2_pack(source, target, codec, chunk_size, size):
+    import blosc2
+
+    data = load(source, size)
+    filters = {"filters": [blosc2.Filter.SHUFFLE], "filters_meta": [0]}
+    cparams = {"codec": blosc2.Codec[codec.upper()], "clevel": LEVELS[codec], "typesize": 8, "nthreads": 1, **filters}
+    return lambda: blosc2.asarray(data, chunks=(chunk_size // 8,), urlpath=target, mode="w", cparams=cparams)
+
+
+def blosc2_unpack(source, *_):
+    import blosc2
+
+    return lambda: blosc2.open(source, dparams={"nthreads": 1})[:]
+
+
 def decode(source, *_):
     """Decodes a single Blosc buffer into existing memory."""
     import blosc
@@ -183,9 +199,10 @@ def adler32(source, *_):
 
 
 def child(task, source, target, codec, chunk_size, size, repetitions):
-    import blosc
+    if not task.startswith("blosc2"):
+        import blosc
 
-    blosc.set_nthreads(1)
+        blosc.set_nthreads(1)
     run = globals()[task](source, target, codec, int(chunk_size), int(size))
     walls, cpus = [], []
     for _ in range(int(repetitions)):
@@ -220,8 +237,8 @@ def targets(directory, room):
 
 
 class Bench:
-    def __init__(self, directory, ours, speed, quick):
-        self.directory, self.ours, self.speed, self.quick = directory, ours, speed, quick
+    def __init__(self, directory, ours, speed, peers, quick):
+        self.directory, self.ours, self.speed, self.peers, self.quick = directory, ours, speed, peers, quick
         self.targets = targets(directory, 4 * self.size(1024))
         self.missed, self.rows = [], []
 
@@ -229,11 +246,14 @@ class Bench:
         return (max(mib // 32, 8) if self.quick else mib) * MIB
 
     def written(self):
-        """Returns the paths of the output files: a packed one, and two for other results."""
-        return [self.targets / name for name in ("packed.blp", "target.blp", "target")]
+        """Returns the paths of the output files: a packed one, two for other results, and the one of blosc2."""
+        return [self.targets / name for name in ("packed.blp", "target.blp", "target", "packed.b2nd")]
 
     def reference(self, task, source, target, codec="lz4", chunk_size=MIB, size=0, repetitions=1):
         return [sys.executable, __file__, "--task", task, source, target, codec, chunk_size, size, repetitions]
+
+    def blosc2(self, *task, **options):
+        return [self.peers, *self.reference(*task, **options)[1:]]
 
     def own(self, task, source, target, codec="lz4", chunk_size=MIB, size=0, threads=1, repetitions=1):
         return [self.ours, task, source, target, codec, LEVELS[codec], chunk_size, size, threads, repetitions]
@@ -263,11 +283,11 @@ class Bench:
         """Prints a row: the reference, the C library if it was measured, and our program on one and two threads.
         If unpacking into existing memory was measured, prints a second row for it."""
         result = self.turns(commands, rounds)
-        self.row(name, result["reference"], result.get("raw"), result["ours"], result["two"], floor, scaling)
+        self.row(name, result["reference"], result.get("raw"), result.get("blosc2"), result["ours"], result["two"], floor, scaling)
         if "into" in result:
-            self.row(f"{name}, memory reused", None, result["raw into"], result["into"], result["into two"], None, scaling)
+            self.row(f"{name}, memory reused", None, result["raw into"], None, result["into"], result["into two"], None, scaling)
 
-    def row(self, name, reference, raw, ours, two, floor, scaling):
+    def row(self, name, reference, raw, blosc2, ours, two, floor, scaling):
         (wall, cpu, peak), (wall2, _, _) = ours, two
         gain = wall / wall2
         raw_wall, raw_shown = (f"{raw[0]:.3f}", f"{raw[1] / max(cpu, 1e-9):.2f}") if raw else ("", "")
@@ -283,34 +303,40 @@ class Bench:
             raw_ratio = raw[1] / max(cpu, 1e-9)
             self.record(name, "C library, CPU", raw_ratio, raw_floor)
             verdicts.append(f"raw {verdict}" if (verdict := self.floor(f"{name} raw", raw_ratio, raw_floor)) else "")
+        blosc2_shown = ""
+        if blosc2:
+            self.record(name, "blosc2", blosc2[0] / wall)
+            blosc2_shown = f"{blosc2[0] / wall:.2f}"
         self.record(name, "ours on one thread", gain, scaling)
         if second := self.floor(f"{name} x2", gain, scaling):
             verdicts.append(f"x2 {second}")
         print(
-            f"{name:<48}{their_wall:>8}{raw_wall:>8}{wall:>8.3f}{wall2:>8.3f}  {ratios:>12}{gain:>6.2f}{raw_shown:>6}"
+            f"{name:<48}{their_wall:>8}{raw_wall:>8}{wall:>8.3f}{wall2:>8.3f}  {ratios:>12}{gain:>6.2f}{raw_shown:>6}{blosc2_shown:>8}"
             f"  {their_peak:>7}{peak / MIB:>7.0f}  {', '.join(filter(None, verdicts))}",
             flush=True,
         )
 
     def heading(self, text):
-        print(f"\n{text}\n{'':<48}{'python':>8}{'raw':>8}{'ours':>8}{'ours x2':>8}  {'wall':>6}{'cpu':>6}{'x2':>6}{'raw':>6}  {'peak py':>7}{'ours':>7}  floor")
+        print(f"\n{text}\n{'':<48}{'python':>8}{'raw':>8}{'ours':>8}{'ours x2':>8}  {'wall':>6}{'cpu':>6}{'x2':>6}{'raw':>6}{'blosc2':>8}  {'peak py':>7}{'ours':>7}  floor")
 
     def arrays(self):
         self.heading("arrays: from memory to a file, and from a file to memory with its digests checked")
         for kind, codec, kib, mib, rounds in ARRAYS:
-            source, (packed, target, _) = self.directory / f"{kind}.bin", self.written()
+            source, (packed, target, _, packed2) = self.directory / f"{kind}.bin", self.written()
             name = f"{kind} {codec} {kib} KiB {self.size(mib) // MIB} MiB"
             floors = codec in ("blosclz", "lz4")
             common = {"codec": codec, "chunk_size": kib << 10, "size": self.size(mib)}
             self.sides(f"pack {name}", {
                 "reference": self.reference("pack_array", source, packed, **common),
                 "raw": self.reference("raw_pack", source, target, **common),
+                "blosc2": self.blosc2("blosc2_pack", source, packed2, **common),
                 "ours": self.own("pack_array", source, target, **common),
                 "two": self.own("pack_array", source, target, **common, threads=2),
             }, rounds, PACK if floors else None, SCALING if floors else None)
             self.sides(f"unpack {name}", {
                 "reference": self.reference("unpack_array", packed, target, **common),
                 "raw": self.reference("raw_unpack", source, target, **common),
+                "blosc2": self.blosc2("blosc2_unpack", packed2, target, **common),
                 "ours": self.own("unpack_array", packed, target, **common),
                 "two": self.own("unpack_array", packed, target, **common, threads=2),
                 "raw into": self.reference("raw_unpack_into", source, target, **common),
@@ -321,7 +347,7 @@ class Bench:
     def files(self):
         self.heading("from file to file")
         for kind, codec, kib, mib, rounds in FILES:
-            source, (packed, ours, target) = self.plain(kind, mib), self.written()
+            source, (packed, ours, target, _) = self.plain(kind, mib), self.written()
             common = {"codec": codec, "chunk_size": kib << 10, "size": self.size(mib)}
             for task, source, goal in (("pack_file", source, packed), ("unpack_file", packed, target)):
                 self.sides(f"{task.replace('_', ' ')} {kind} {codec} {kib} KiB {self.size(mib) // MIB} MiB", {
@@ -361,7 +387,7 @@ class Bench:
 
     def random_access(self):
         print(f"\n1 MiB at random from a file, opening it included, and unpacking it whole (ms)\n{'':<48}{'python':>10}{'ours':>10}{'1 MiB':>10}  {'ratio':>6}  floor")
-        packed, _, target = self.written()
+        packed, _, target, _ = self.written()
         for codec in ("lz4", "blosclz"):
             common = {"codec": codec, "size": self.size(1024)}
             measure(self.reference("pack_array", self.directory / "noisy.bin", packed, **common))
@@ -377,7 +403,7 @@ class Bench:
 
     def memory(self):
         print(f"\npeak memory from file to file, two threads, chunks of 1 MiB (MiB)\n{'':<48}{'256 MiB':>8}{'1 GiB':>8}  bound")
-        packed, _, target = self.written()
+        packed, _, target, _ = self.written()
         for task in ("pack_file", "unpack_file"):
             peaks = []
             for mib in (256, 1024):
@@ -395,7 +421,7 @@ class Bench:
 
     def verifying(self):
         print(f"\nverifying the digests of a file, against zlib's digest of as many bytes in memory (GB/s of stored bytes, one thread)\n{'':<48}{'zlib':>8}{'simd':>8}{'verify':>8}  {'ratio':>6}  floor")
-        packed, _, target = self.written()
+        packed, _, target, _ = self.written()
         common = {"codec": "lz4", "size": self.size(1024)}
         measure(self.reference("pack_array", self.directory / "noisy.bin", packed, **common))
         result = self.turns({
@@ -430,11 +456,11 @@ def save(rows, path):
     path.write_text("".join("\t".join(map(text, row)) + "\n" for row in rows))
 
 
-def main(directory, ours, speed, quick):
+def main(directory, ours, speed, peers, quick):
     directory = pathlib.Path(directory) / ("quick" if quick else "full")
     directory.mkdir(parents=True, exist_ok=True)
     begin = time.perf_counter()
-    bench = Bench(directory, ours, speed, quick)
+    bench = Bench(directory, ours, speed, peers, quick)
     subprocess.run([sys.executable, __file__, "--make", directory, str(bench.size(1024) // MIB)], check=True)
     for section in (bench.arrays, bench.files, bench.decoding, bench.random_access, bench.memory, bench.verifying):
         section()
@@ -456,4 +482,4 @@ if __name__ == "__main__":
         case "--buffer":
             buffer(*sys.argv[2:])
         case _:
-            main(*sys.argv[1:4], "--quick" in sys.argv[4:])
+            main(*sys.argv[1:5], "--quick" in sys.argv[5:])

@@ -29,6 +29,7 @@ usage of the process.
 """
 
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -54,6 +55,13 @@ READ = {"numpy": 0.85, "h5py": 1}
 # Floors for locating one item after the first pass over a stream, in microseconds, and for locating all items from
 # the text, in milliseconds.
 AGAIN_US, TEXT_MS = 10, 25
+
+# Floor for locating one array by a template, in microseconds.
+TEMPLATE_US = 0.2
+
+# The exponent of the growth of the time to check a layout, over the last two powers of ten. The time per item in the
+# longest text is therefore at most 1.58 times that in the shortest text.
+GROWTH = 1.1
 
 SIZES = [10_000, 100_000, 1_000_000]
 ARRAYS, LENGTH = 100_000, 16
@@ -418,20 +426,21 @@ def child(task, times, *arguments):
 
 
 def measure(command):
-    """Runs a command, and returns the JSON that it prints."""
-    return json.loads(subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, check=True, text=True).stdout or "{}")
-
-
-def peak_bytes(command):
-    """Runs a command, and returns the maximum memory usage of its process in bytes."""
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
-    return os.wait4(process.pid, 0)[2].ru_maxrss << 10
+    """Runs a command, and returns the JSON that it prints, together with the maximum memory usage of its process in
+    bytes."""
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))} ended with {process.returncode}")
+    return json.loads(output or "{}") | {"peak": usage.ru_maxrss << 10}
 
 
 class Bench:
     def __init__(self, directory, ours, quick):
         self.directory, self.ours, self.quick = directory, ours, quick
-        self.missed, self.rows, self.title = [], [], ""
+        self.missed, self.rows, self.title, self.peak = [], [], "", 0
 
     def verdict(self, what, text, held):
         if self.quick:
@@ -478,23 +487,34 @@ class Bench:
                 ratio = costs[-1] / min(costs)
                 label = f"{text}: {task}"
                 print(f"{label:<34}{ratio:>7.2f}   {self.verdict(f'linear, {label}', f'<= {LINEAR}', ratio <= LINEAR)}")
+                if task == "parse" and not self.quick:
+                    growth, factor = costs[0] / costs[-1], sizes[-1] / sizes[0]
+                    floor = factor ** (1 - GROWTH)
+                    self.rows.append((f"check a {text} layout of {sizes[-1]} items, time for each", f"ours, {sizes[0]}", growth, floor, None))
+                    verdict = self.verdict(f"growth, {label}", f"<= {GROWTH}", growth >= floor)
+                    print(f"{label + ', exponent':<34}{1 - math.log(growth, factor):>7.2f}   {verdict}")
 
     def beside(self, title, ours, others, rounds):
         """Runs all sides in turns. Returns the time of each side in seconds: the median of its fastest process."""
-        runs = {side: [] for side in ["ours", *others]}
+        runs, self.peak = {side: [] for side in ["ours", *others]}, 0
         for _ in range(1 if self.quick else rounds):
             for side in runs:
                 command = others.get(side, ours)
                 if command[0] != self.ours:
                     command = [sys.executable, __file__, "--task", *command]
-                runs[side].append(statistics.median(measure(command)["wall"]))
+                run = measure(command)
+                runs[side].append(statistics.median(run["wall"]))
+                if side == "ours":
+                    self.peak = max(self.peak, run["peak"])
         middle = {side: min(medians) for side, medians in runs.items()}
         self.title = title
         print(f"\n{title}\n{'':<34}{'ms':>12}{'times ours':>12}   floor\n{'ours':<34}{middle['ours'] * 1e3:>12.3f}")
         return middle
 
-    def row(self, side, middle, verdict="", floor=None, peak=None):
-        self.rows.append((self.title, side, middle[side] / middle["ours"], floor, peak))
+    def row(self, side, middle, verdict="", floor=None):
+        """Adds a row. The first row of each comparison contains our peak memory."""
+        is_first = not self.rows or self.rows[-1][0] != self.title
+        self.rows.append((self.title, side, middle[side] / middle["ours"], floor, self.peak / 2**20 if is_first else None))
         print(f"{side:<34}{middle[side] * 1e3:>12.4f}{middle[side] / middle['ours']:>12.3g}   {verdict}")
 
     def all(self):
@@ -589,6 +609,9 @@ class Bench:
             by_summary = self.verdict(f"family by summary: {side}", f">= {floor}", summary >= floor)
             self.row(side, middle, f"{verdict}   with a summary {summary:.3g} {by_summary}", floor)
         self.row("ours, with a summary", middle)
+        microseconds = statistics.median(measure([self.ours, "template", layout, 200, "/te"])["wall"]) * 1e3
+        verdict = self.verdict("template", f", floor <= {TEMPLATE_US} us", microseconds <= TEMPLATE_US)
+        print(f"one array, located by a template: {microseconds:.3f} us{verdict}")
         labels = {
             "files": "each file opened by itself",
             "family": "one call for all",
@@ -636,8 +659,8 @@ class Bench:
         ours = [self.ours, "write", self.directory / "native.dud", 3, out]
         middle = self.beside(f"write: {size >> 20} MiB", ours, {"numpy": ("numpy_write", 3, out, size)}, 3)
         ratio = middle["numpy"] / middle["ours"]
-        peak = peak_bytes([*ours[:3], 1, out]) / size
-        self.row("numpy", middle, self.verdict("write", f">= {WRITE}", ratio >= WRITE), WRITE, peak * size / (1 << 20))
+        peak = self.peak / size
+        self.row("numpy", middle, self.verdict("write", f">= {WRITE}", ratio >= WRITE), WRITE)
         print(self.verdict("write: peak", f"peak: {peak:.2f} times the data, floor <= {WRITE_PEAK}", peak <= WRITE_PEAK))
         out.unlink()
 

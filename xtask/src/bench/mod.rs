@@ -20,6 +20,9 @@ struct Bench {
     /// the path of this program after the paths of ours. The program has its own workspace, to keep
     /// the third-party readers out of our dependencies.
     peer: Option<(&'static str, &'static str)>,
+    /// Python packages of peers that are not reference tools, in an environment of their own. The
+    /// benchmark script receives the path of the interpreter as its last argument.
+    packages: &'static [&'static str],
 }
 
 const BENCHES: &[Bench] = &[
@@ -27,14 +30,26 @@ const BENCHES: &[Bench] = &[
         name: "asdf",
         programs: &[("scibin-asdf", "bench_tasks")],
         peer: Some(("crates/asdf/benches/peer", "asdf-peer")),
+        packages: &[],
     },
     Bench {
         name: "bloscpack",
         programs: &[("scibin-bloscpack", "bloscpack_tasks"), ("scibin-binio", "blosc_speed")],
         peer: None,
+        packages: &["blosc2==4.14.1", "numpy==2.4.6"],
     },
-    Bench { name: "dudley", programs: &[("scibin-dudley", "dudley_tasks")], peer: None },
-    Bench { name: "flux-archive", programs: &[("scibin-flux-archive", "flux_tasks")], peer: None },
+    Bench {
+        name: "dudley",
+        programs: &[("scibin-dudley", "dudley_tasks")],
+        peer: None,
+        packages: &[],
+    },
+    Bench {
+        name: "flux-archive",
+        programs: &[("scibin-flux-archive", "flux_tasks")],
+        peer: None,
+        packages: &[],
+    },
 ];
 
 /// `bench [FORMAT] [--quick | --check]`: runs the benchmark of one format or of all formats.
@@ -104,6 +119,10 @@ fn compare(bench: &Bench, python: &Path, quick: bool) -> Outcome {
     }
     if let Some((folder, name)) = bench.peer {
         command.arg(build_peer(folder, name)?);
+    }
+    if !bench.packages.is_empty() {
+        let peers = python::environment(&folder(bench).join("python"), bench.packages)?;
+        command.arg(peers.ok_or("python3 is not installed")?);
     }
     if quick {
         command.arg("--quick");
