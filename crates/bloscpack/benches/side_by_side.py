@@ -33,9 +33,9 @@ import time
 
 MIB = 1 << 20
 LEVELS = {"blosclz": 7, "lz4": 5, "zlib": 1, "zstd": 1}
-# The floors for packing and for unpacking relative to the reference, for both relative to the C library, and for the
-# gain from a second thread. The C library neither reads files nor computes digests.
-PACK, UNPACK, RAW, SCALING = 1, 1.1, 0.7, 1.7
+# The floors for packing and for unpacking relative to the reference, for both relative to the C library, for both
+# relative to blosc2, and for the gain from a second thread. The C library neither reads files nor computes digests.
+PACK, UNPACK, RAW, BLOSC2, SCALING = 1, 1.1, 0.7, 1, 1.7
 
 # Kind of data, codec, chunk size in KiB, size of the data in MiB, and number of rounds. Most tasks with a floor
 # use 1 GiB of data, and the others use 256 MiB.
@@ -305,8 +305,10 @@ class Bench:
             verdicts.append(f"raw {verdict}" if (verdict := self.floor(f"{name} raw", raw_ratio, raw_floor)) else "")
         blosc2_shown = ""
         if blosc2:
-            self.record(name, "blosc2", blosc2[0] / wall)
-            blosc2_shown = f"{blosc2[0] / wall:.2f}"
+            ratio, blosc2_floor = blosc2[0] / wall, BLOSC2 if floor else None
+            self.record(name, "blosc2", ratio, blosc2_floor)
+            blosc2_shown = f"{ratio:.2f}"
+            verdicts.append(f"blosc2 {verdict}" if (verdict := self.floor(f"{name} blosc2", ratio, blosc2_floor)) else "")
         self.record(name, "ours on one thread", gain, scaling)
         if second := self.floor(f"{name} x2", gain, scaling):
             verdicts.append(f"x2 {second}")
