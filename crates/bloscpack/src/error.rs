@@ -341,6 +341,8 @@ impl FormatErrorKind for ErrorKind {
     fn is_bad_data(&self) -> bool {
         match self {
             Self::Truncated { .. }
+            | Self::NotBloscpack { .. }
+            | Self::UnsupportedVersion(_)
             | Self::UnknownOptions(_)
             | Self::UnknownChecksum(_)
             | Self::InvalidHeader { .. }

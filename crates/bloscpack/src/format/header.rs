@@ -545,7 +545,9 @@ mod tests {
             error.to_string(),
             "not a Bloscpack file: expected \"blpk\", found \"#ASD\" (offset 0)"
         );
+        assert!(error.is_bad_data());
         let error = parse(b"blpk\x04", Strictness::Lenient).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::UnsupportedVersion(4)));
+        assert!(error.is_bad_data());
     }
 }

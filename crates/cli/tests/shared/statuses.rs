@@ -114,6 +114,39 @@ fn bad_data_causes_status_1() {
     assert!(others.is_empty(), "{}", others.join("\n"));
 }
 
+/// Returns the option that sets the format of files with this extension.
+fn format_option(extension: &str) -> &'static str {
+    match extension {
+        "asdf" => "--format asdf",
+        "blp" => "--format bloscpack",
+        "dud" => "--format dudley",
+        _ => "--format flux",
+    }
+}
+
+#[test]
+fn a_file_in_another_format_causes_status_1_but_an_unknown_format_causes_status_2() {
+    for (extension, commands) in COMMANDS {
+        for command in *commands {
+            let folder = files();
+            std::fs::create_dir(folder.path("store")).unwrap();
+            folder.write("other", b"\x89PNG\r\n\x1a\n");
+            let is_detecting =
+                ["info ", "verify ", "get "].iter().any(|name| command.starts_with(name));
+            if !is_detecting {
+                let (status, said) = run(&folder, command, "other");
+                assert_eq!(status, 1, "{said}");
+                continue;
+            }
+            let given = format!("{command} {}", format_option(extension));
+            let (status, said) = run(&folder, &given, "other");
+            assert_eq!(status, 1, "{said}");
+            let (status, said) = run(&folder, command, "other");
+            assert_eq!(status, 2, "{said}");
+        }
+    }
+}
+
 #[test]
 fn a_comparison_with_a_damaged_file_causes_status_2() {
     for (extension, commands) in COMPARISONS {
