@@ -14,8 +14,8 @@ use crate::input::head;
 use crate::output::file::is_standard;
 use crate::output::{Output, show_text};
 
-/// The subject of failures to write to standard output.
-const STANDARD_OUTPUT: &str = "standard output";
+/// The name of standard output in messages, and the subject of failures to write to it.
+pub(crate) const STANDARD_OUTPUT: &str = "standard output";
 
 /// The failure of a command: a subject, which is usually a file, and an error. It is printed on one
 /// line, but errors in a layout are shown with the lines that contain them.
@@ -150,7 +150,7 @@ impl Failure {
         let all = diagnostics.as_array().into_iter().flatten();
         let errors = all.filter(|one| one["severity"] == "error").count();
         json!({
-            "file": name(file), "format": self.format, "ok": false, "errors": errors,
+            "file": file.display().to_string(), "format": self.format, "ok": false, "errors": errors,
             "diagnostics": diagnostics,
         })
     }
@@ -166,7 +166,8 @@ impl Failure {
     }
 }
 
-/// Returns the name of an input file for messages: its path, or "standard input" for "-".
+/// Returns the name of an input file for messages: its path, or "standard input" for "-". JSON
+/// contains the path as given instead.
 pub(crate) fn name(file: &Path) -> String {
     if is_standard(file) { "standard input".to_owned() } else { file.display().to_string() }
 }

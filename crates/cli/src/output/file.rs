@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use binio::write::{AtomicFile, FileLock};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, STANDARD_OUTPUT};
 use crate::output::Sink;
 
 /// An output that can be written at any position until it is committed.
@@ -31,7 +31,7 @@ impl OutputFile {
     pub(crate) fn create(path: &Path, replace: bool) -> Result<Self, Failure> {
         check(path, replace)?;
         let file = if is_stream(path) {
-            Kind::Spooled(tempfile::tempfile().map_err(|error| Failure::io(path, error))?)
+            Kind::Spooled(tempfile::tempfile().map_err(|error| failure_of_stream(path, error))?)
         } else {
             Kind::Whole(AtomicFile::create(path).map_err(|error| failure(path, &error))?)
         };
@@ -193,6 +193,11 @@ pub(crate) fn write_file<T, E>(
     let value = out.finish(written, source, |error| failure_of_stream(path, error))?;
     out.into_inner().commit()?;
     Ok(value)
+}
+
+/// Returns the name of an output for messages: its path, or "standard output" for "-".
+pub(crate) fn name(path: &Path) -> String {
+    if is_standard(path) { STANDARD_OUTPUT.to_owned() } else { path.display().to_string() }
 }
 
 /// Returns `true` if a path means standard input or output.

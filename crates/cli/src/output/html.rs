@@ -1,9 +1,11 @@
 //! Reports as HTML: a single page that contains no scripts and loads no other files.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use crate::failure::name;
 use crate::output::picture;
 use crate::output::print::Elements;
 
@@ -101,7 +103,7 @@ impl Report {
         writeln!(
             out,
             "<article>\n<h1>{}</h1>",
-            escaped(info["file"].as_str().unwrap_or_default())
+            escaped(&name(Path::new(info["file"].as_str().unwrap_or_default())))
         )?;
         writeln!(out, "<p class=\"{class}\">Verification: {verdict}</p>")?;
         if !pictures.pngs.is_empty() {

@@ -38,6 +38,39 @@ fn info_and_verify_and_get_read_standard_input() {
 }
 
 #[test]
+fn messages_refer_to_standard_input_but_json_reports_contain_its_path() {
+    let folder = files();
+    for extension in ["asdf", "blp", "json", "native", "bare"] {
+        for command in ["info", "verify"] {
+            for state in ["good", "bad"] {
+                let file = format!("{state}.{extension}");
+                let input = folder.read(&file);
+                let output = folder.feed(&[command, "-"], &input);
+                let said = stdout(&output) + &stderr(&output);
+                assert!(said.contains("standard input"), "{command} < {file}: {said}");
+                let is_short = |line: &str| line == "-" || line.contains("-: ");
+                assert!(!said.lines().any(is_short), "{command} < {file}: {said}");
+                let report = json_of(&folder.feed(&[command, "-", "--json"], &input));
+                assert_eq!(report["file"], "-", "{command} < {file}: {report}");
+            }
+        }
+    }
+    let input = folder.read("good.asdf");
+    for (command, message) in [
+        ("asdf search - --key nothing", "standard input: no node matches\n"),
+        ("get - /meta -o x.npy", "standard input /meta: expected an array or a table: "),
+        ("dudley new - --layout good.dud --strict", "standard output: "),
+        ("asdf explode - -o -", "standard output: cannot contain several files; "),
+    ] {
+        let output = folder.feed(&command.split(' ').collect::<Vec<_>>(), &input);
+        let expected = format!("scibin: {message}");
+        assert!(stderr(&output).starts_with(&expected), "{command}: {}", stderr(&output));
+    }
+    let report = json_of(&folder.feed(&["asdf", "history", "-", "--json"], &input));
+    assert_eq!(report["file"], "-");
+}
+
+#[test]
 #[cfg(unix)]
 fn output_is_written_to_devices_and_pipes() {
     let folder = files();

@@ -179,7 +179,7 @@ pub(super) fn report(
     let EditReport { method, len, blocks, unused, .. } = report;
     if !unused.is_empty() {
         let numbers: Vec<String> = unused.iter().map(usize::to_string).collect();
-        let (path, numbers) = (path.display(), numbers.join(", "));
+        let (path, numbers) = (name(path), numbers.join(", "));
         output.remark(&format_args!(
             "{path}: no array uses these blocks any more, but they still occupy space: {numbers}"
         ));

@@ -46,8 +46,8 @@ pub(crate) fn implode(request: &CopyRequest, output: Output) -> Result<Verdict, 
 pub(crate) fn explode(request: &CopyRequest, output: Output) -> Result<Verdict, Failure> {
     let CopyRequest { file: path, output: target, writing, .. } = request;
     if output_file::is_standard(target) {
-        let message = "standard output cannot contain several files; expected a file name";
-        return Err(Failure::other(target.display(), message));
+        let message = "cannot contain several files; expected a file name";
+        return Err(Failure::other(output_file::name(target), message));
     }
     let _lock = super::lock(target, writing)?;
     let file = open(request)?;
@@ -84,7 +84,7 @@ pub(crate) fn to_yaml(request: &ToYaml, output: Output) -> Result<Verdict, Failu
         output_file::check(target, request.force)?;
         let mut out = Discard::default();
         writer.write_text(&mut out).map_err(fail)?;
-        let (target, len) = (target.display(), size(out.stream_position()?));
+        let (target, len) = (output_file::name(target), size(out.stream_position()?));
         output.result(&format_args!("{target}: {len} would be written"))?;
     } else if let Some(target) = &request.output {
         let body = |out: &mut dyn io::Write| writer.write_text(out);

@@ -11,7 +11,7 @@ use super::arrays::with_elements;
 use crate::Verdict;
 use crate::arguments::asdf::Reading;
 use crate::arguments::{ArrayOutput, Form, GetRequest};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::file as output_file;
 use crate::output::progress::Progress;
 use crate::output::{Output, Sink, text_out};
@@ -43,7 +43,7 @@ pub(crate) fn get(
                 let (part, missing) = available(&array).map_err(fail)?;
                 array = part;
                 if let Some(missing) = missing {
-                    let file = request.file.display();
+                    let file = name(&request.file);
                     output.say(&format_args!("{file}: {pointer}: {missing}"));
                     verdict = Verdict::Found;
                 }
@@ -55,7 +55,7 @@ pub(crate) fn get(
         }
         Err(node) => {
             if request.array.needs_array() {
-                let place = format!("{} {}", request.file.display(), pointer);
+                let place = format!("{} {}", name(&request.file), pointer);
                 let message = if request.array.picture.is_wanted() {
                     "expected an array: only arrays can be drawn"
                 } else {
@@ -106,7 +106,7 @@ fn write_table(
         _ => {
             let message = "a table can only be written as CSV or JSON; a single column, such as \
                            POINTER/NAME, can be written in any form";
-            return Err(Failure::other(request.file.display(), message));
+            return Err(Failure::other(name(&request.file), message));
         }
     };
     let write =
@@ -123,9 +123,9 @@ fn write_table(
         let written = write(&mut out);
         out.finish(written, &fail, Failure::from)?;
     }
-    for name in table.omitted() {
-        let file = request.file.display();
-        output.remark(&format_args!("{file}: omitted the column {name}, which is not an array"));
+    for column in table.omitted() {
+        let file = name(&request.file);
+        output.remark(&format_args!("{file}: omitted the column {column}, which is not an array"));
     }
     Ok(())
 }
@@ -157,7 +157,7 @@ fn write_array(
     let progress = Progress::new(array.len().saturating_mul(array.datatype().itemsize()), is_quiet);
     with_elements(array, &progress, |elements| elements.write(request, output, fail))?;
     if array.is_masked() && matches!(form, Form::Npy | Form::Raw) {
-        let file = request.file.display();
+        let file = name(&request.file);
         output.remark(&format_args!(
             "{file}: masked elements were written as well, because this form does not support masks"
         ));

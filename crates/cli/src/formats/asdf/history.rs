@@ -1,6 +1,7 @@
 //! `scibin asdf history`: prints the history of a file, or adds an entry to it.
 
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::time::SystemTime;
 
 use asdf::tree::metadata::{ExtensionMetadata, History, HistoryEntry, Software};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use super::change;
 use crate::Verdict;
 use crate::arguments::asdf::{Changing, Externals, HistoryRequest};
-use crate::failure::{Failure, name};
+use crate::failure::Failure;
 use crate::output::{Output, one_line, print_json};
 
 pub(super) fn history(request: &HistoryRequest, output: Output) -> Result<Verdict, Failure> {
@@ -32,7 +33,7 @@ pub(super) fn history(request: &HistoryRequest, output: Output) -> Result<Verdic
     let fail = |error| Failure::asdf(path, error);
     let (library, history) = (file.library().map_err(fail)?, file.history().map_err(fail)?);
     if output.json {
-        print_json(&history_json(&name(path), library.as_ref(), &history))?;
+        print_json(&history_json(path, library.as_ref(), &history))?;
     } else {
         let mut out = BufWriter::new(io::stdout().lock());
         write_text(&mut out, library.as_ref(), &history)?;
@@ -75,7 +76,7 @@ fn title(extension: &ExtensionMetadata) -> &str {
     extension.extension_uri.as_deref().unwrap_or(&extension.extension_class)
 }
 
-fn history_json(file: &str, library: Option<&Software>, history: &History) -> Value {
+fn history_json(path: &Path, library: Option<&Software>, history: &History) -> Value {
     let extension = |extension: &ExtensionMetadata| {
         json!({
             "extension_class": extension.extension_class,
@@ -89,7 +90,7 @@ fn history_json(file: &str, library: Option<&Software>, history: &History) -> Va
         json!({"description": entry.description, "time": entry.time, "software": software})
     };
     json!({
-        "file": file,
+        "file": path.display().to_string(),
         "library": library.map(software_json),
         "extensions": history.extensions.iter().map(extension).collect::<Vec<_>>(),
         "entries": history.entries.iter().map(entry).collect::<Vec<_>>(),

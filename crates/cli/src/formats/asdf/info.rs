@@ -15,7 +15,7 @@ use super::outline::{Extent, outline};
 use super::verify;
 use crate::Verdict;
 use crate::arguments::asdf::{Describing, Reading};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::html::{Pictures, Report};
 use crate::output::print::Elements;
 use crate::output::progress::Progress;
@@ -108,7 +108,7 @@ fn write_text(
     let standard = layout.standard_version.map(|version| version.to_string());
     let standard = standard.as_deref().unwrap_or("not stated");
     let (version, size) = (layout.format_version, size(layout.file_len));
-    writeln!(out, "{}", path.display())?;
+    writeln!(out, "{}", name(path))?;
     writeln!(out, "  format    ASDF {version}, standard {standard}, {size}")?;
     write_about(out, file)?;
     writeln!(out, "  blocks    {}", blocks_line(file, blocks))?;

@@ -27,7 +27,7 @@ use binio::write::{Discard, FileLock};
 use serde_json::json;
 
 use crate::arguments::asdf::{self as arguments, AsdfCommand, Externals, Reading, Writing};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::input;
 use crate::output::file::{self as output_file, is_standard};
 use crate::output::{Output, count, diagnostic_lines, print_json, size};
@@ -114,7 +114,7 @@ fn verdict_on(file: &Asdf) -> Verdict {
 /// results.
 fn remark(path: &Path, file: &Asdf, output: Output) {
     for line in diagnostic_lines(&file.diagnostics()) {
-        output.remark(&format_args!("{}: {line}", path.display()));
+        output.remark(&format_args!("{}: {line}", name(path)));
     }
 }
 

@@ -16,9 +16,12 @@ use crate::arguments::asdf::New;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
-use crate::output::file::is_standard;
+use crate::output::file::{self as output_file, is_standard};
 
 pub(crate) fn new(request: &New, output: Output) -> Result<Verdict, Failure> {
+    let target = &request.file;
+    let target_name = output_file::name(target);
+    let of_target = |error| Failure::asdf(Path::new(&target_name), error);
     let mut tree = match &request.tree {
         Some(path) => Tree::parse(&text(path)?).map_err(|error| Failure::asdf(path, error))?,
         None => Tree::default(),
@@ -34,17 +37,16 @@ pub(crate) fn new(request: &New, output: Output) -> Result<Verdict, Failure> {
         // If no tree is given, always create missing parents, because the tree is empty.
         if request.tree.is_some() && !request.parents {
             tree.check_parent(&named.pointer)
-                .map_err(|error| change::missing_parent(&request.file, &error))?;
+                .map_err(|error| change::missing_parent(Path::new(&target_name), &error))?;
         }
-        tree.set(&named.pointer, array).map_err(|error| Failure::asdf(&request.file, error))?;
+        tree.set(&named.pointer, array).map_err(of_target)?;
     }
     let options = WriteOptions::new()
         .standard(request.standard)
         .align(request.align.align)
         .compression(request.compress.unwrap_or_default());
     let writer = Writer::new(tree).options(options);
-    let target = &request.file;
-    let source = request.tree.as_deref().unwrap_or(target);
+    let source = request.tree.as_deref().unwrap_or(Path::new(&target_name));
     let report = super::write(&writer, target, &request.writing, source)?;
     super::report(&report, None, target, &request.writing, output)?;
     Ok(Verdict::Fine)

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::Verdict;
 use crate::arguments::asdf::RepairRequest;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::input;
 use crate::output::file::{self as output_file, is_standard};
 use crate::output::{Output, count, one_line, print_json, size};
@@ -37,7 +37,7 @@ pub(super) fn repair(request: &RepairRequest, output: Output) -> Result<Verdict,
     if is_standard(target) && !writing.dry_run {
         // Report the losses on standard error, because standard output contains the file.
         for loss in &report.lost {
-            output.fail(&format_args!("{}: {}", path.display(), loss_text(loss)));
+            output.fail(&format_args!("{}: {}", name(path), loss_text(loss)));
         }
     } else if output.json {
         let mut value = report_json(&report);
@@ -60,18 +60,19 @@ fn print(
 ) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for loss in &report.lost {
-        writeln!(out, "{}: {}", path.display(), one_line(&loss_text(loss)))?;
+        writeln!(out, "{}: {}", name(path), one_line(&loss_text(loss)))?;
     }
     drop(out);
     for diagnostic in &report.diagnostics {
-        output.remark(&format_args!("{}: {diagnostic}", path.display()));
+        output.remark(&format_args!("{}: {diagnostic}", name(path)));
     }
     for bytes in &report.removed {
         let (start, end) = (bytes.start, bytes.end);
-        output.remark(&format_args!("{}: omitted bytes {start}..{end}", path.display()));
+        output.remark(&format_args!("{}: omitted bytes {start}..{end}", name(path)));
     }
     let would = if dry_run { " would be written" } else { "" };
-    let (target, kept, len) = (target.display(), count(report.kept, "block"), size(report.len));
+    let (target, kept, len) =
+        (output_file::name(target), count(report.kept, "block"), size(report.len));
     let damaged = match report.damaged {
         0 => String::new(),
         damaged => format!(", {damaged} damaged"),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::Verdict;
 use crate::arguments::asdf::SearchRequest;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::{Output, one_line, write_json};
 
 pub(super) fn search(request: &SearchRequest, output: Output) -> Result<Verdict, Failure> {
@@ -45,7 +45,7 @@ pub(super) fn search(request: &SearchRequest, output: Output) -> Result<Verdict,
     super::remark(path, &file, output);
     searched.map_err(|error| Failure::asdf(path, error))?;
     if found == 0 {
-        output.remark(&format_args!("{}: no node matches", path.display()));
+        output.remark(&format_args!("{}: no node matches", name(path)));
     }
     Ok(Verdict::Fine)
 }

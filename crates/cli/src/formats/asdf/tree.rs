@@ -9,7 +9,7 @@ use asdf::tree::json::{self, Options};
 use super::outline::{Extent, outline};
 use crate::Verdict;
 use crate::arguments::asdf::{Aliases, TreeRequest};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::{Output, Sink};
 
 pub(crate) fn tree(request: &TreeRequest, output: Output) -> Result<Verdict, Failure> {
@@ -32,7 +32,7 @@ pub(crate) fn tree(request: &TreeRequest, output: Output) -> Result<Verdict, Fai
     let extent = Extent { depth: request.depth, ..Extent::default() };
     match outline(&mut out, node, "", extent, &Descriptions::default()) {
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-            return Err(Failure::other(path.display(), error.to_string()));
+            return Err(Failure::other(name(path), error.to_string()));
         }
         written => written?,
     }

@@ -8,7 +8,7 @@ use asdf::inspect::schema::{Mismatch, Schemas};
 use serde_json::{Value, json};
 
 use crate::arguments::asdf::Validate;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::{Output, print_found, print_json};
 use crate::{Verdict, each};
 
@@ -52,14 +52,14 @@ fn print(path: &Path, found: &[Mismatch], output: Output) -> io::Result<()> {
     let mut errors = 0;
     for found in found {
         if found.diagnostic.severity != Severity::Error {
-            output.remark(&format_args!("{}: {}", path.display(), found.diagnostic));
+            output.remark(&format_args!("{}: {}", name(path), found.diagnostic));
             continue;
         }
         errors += 1;
-        print_found(&path.display(), &format_args!("{} [{}]", found.diagnostic, found.schema))?;
+        print_found(&name(path), &format_args!("{} [{}]", found.diagnostic, found.schema))?;
     }
     if errors == 0 {
-        output.result(&format_args!("{}: valid", path.display()))?;
+        output.result(&format_args!("{}: valid", name(path)))?;
     }
     Ok(())
 }

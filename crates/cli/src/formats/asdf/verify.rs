@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::Verdict;
 use crate::arguments::asdf::Reading;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::hint;
 use crate::output::progress::Progress;
 use crate::output::{Output, count, diagnostic_lines, print_found, print_json, size};
@@ -41,7 +41,7 @@ pub(super) fn check(path: &Path, file: &Asdf, output: Output) -> Result<VerifyRe
 
 fn print(path: &Path, report: &VerifyReport, output: Output) -> io::Result<()> {
     for error in report.errors() {
-        print_found(&path.display(), error)?;
+        print_found(&name(path), error)?;
     }
     let is_intact = |verdict: &ChecksumVerdict| verdict.is_pass();
     if !report.blocks.iter().all(|block| block.checksum.as_ref().is_some_and(is_intact)) {
@@ -55,7 +55,7 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> io::Result<()> {
             0 => String::new(),
             count => format!(", including {count} in other files"),
         };
-        let (path, size) = (path.display(), size(bytes));
+        let (path, size) = (name(path), size(bytes));
         output.result(&format_args!("{path}: fine, {blocks} of {size} checked{external}"))?;
         for line in diagnostic_lines(&report.diagnostics) {
             output.remark(&format_args!("{path}: {line}"));

@@ -14,7 +14,7 @@ use super::pack::read_json;
 use super::{is_npy, plain_source};
 use crate::Verdict;
 use crate::arguments::bloscpack::Append;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::input;
 use crate::output::file::is_standard;
 use crate::output::progress::Progress;
@@ -124,7 +124,7 @@ fn open(path: &Path, array: Option<&ArrayInfo>) -> Result<Span<FileSource>, Fail
 /// this does not count as bad data, because the files themselves are valid.
 fn mismatch(path: &Path, error: bloscpack::Error) -> Failure {
     match error.kind() {
-        ErrorKind::ShapeMismatch(_) => Failure::other(path.display(), error.to_string()),
+        ErrorKind::ShapeMismatch(_) => Failure::other(name(path), error.to_string()),
         _ => Failure::bloscpack(path, error),
     }
 }

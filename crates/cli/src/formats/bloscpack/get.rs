@@ -11,7 +11,7 @@ use super::info::dtype_json;
 use crate::Verdict;
 use crate::arguments::GetRequest;
 use crate::arguments::bloscpack::{Reading, Threads};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::print::Elements;
 use crate::output::progress::Progress;
 use crate::output::{Output, print_json, text_out};
@@ -30,7 +30,7 @@ pub(crate) fn get(
     };
     if request.array.needs_array() {
         let message = "a pointer selects metadata: omit the pointer to get the array";
-        return Err(Failure::other(path.display(), message));
+        return Err(Failure::other(name(path), message));
     }
     super::remark_rounded(path, &file, output);
     let value = metadata(&file).map_err(|error| Failure::bloscpack(path, error))?;
@@ -78,7 +78,7 @@ pub(crate) fn metadata(file: &Reader) -> bloscpack::Result<Value> {
 }
 
 fn missing(request: &GetRequest, pointer: &str) -> Failure {
-    let place = format!("{} {pointer}", request.file.display());
+    let place = format!("{} {pointer}", name(&request.file));
     Failure::other(place, "no metadata at this pointer")
 }
 

@@ -13,7 +13,7 @@ use super::chunks::{Chunks, ratio};
 use super::get::{metadata, with_elements};
 use crate::Verdict;
 use crate::arguments::bloscpack::Opening;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::html::{Pictures, Report};
 use crate::output::{Output, count, one_line, picture, print_json, size};
 
@@ -86,7 +86,7 @@ fn write_text(
 ) -> io::Result<()> {
     let (header, layout) = (file.header(), file.layout());
     let file_len = layout.file_len();
-    writeln!(out, "{}", path.display())?;
+    writeln!(out, "{}", name(path))?;
     let version = match header.version {
         Version::Unversioned => "without version".to_owned(),
         version => version.to_string(),

@@ -12,7 +12,7 @@ use super::pack::{parse_json, read_json};
 use super::{pointer, undo_interrupted};
 use crate::Verdict;
 use crate::arguments::bloscpack::MetaCommand;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::input::check_changeable;
 use crate::output::file::is_standard;
 use crate::output::{Output, print_json};
@@ -29,7 +29,7 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
             super::remark_rounded(file, &opened, output);
             let all = metadata(&opened).map_err(|error| Failure::bloscpack(file, error))?;
             let value = all.pointer(pointer).ok_or_else(|| {
-                let place = format!("{} {pointer}", file.display());
+                let place = format!("{} {pointer}", name(file));
                 Failure::other(place, "no metadata at this pointer")
             })?;
             print_value(value, output.json)?;

@@ -23,10 +23,10 @@ use bloscpack::diagnostic::{Code, Diagnostic, Severity};
 use bloscpack::{ChunkOrder, ErrorKind, OpenOptions, Reader, Strictness, Verify, journal};
 
 use crate::arguments::bloscpack::{self as arguments, BloscpackCommand, Opening, Order, Reading};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::input;
 use crate::output::Output;
-use crate::output::file::is_standard;
+use crate::output::file::{self as output_file, is_standard};
 use crate::{Verdict, each};
 
 pub(crate) use append::{append, report as report_appended};
@@ -126,7 +126,7 @@ fn is_npy(source: &dyn ReadAt) -> bool {
 /// failure is the file that caused the error.
 fn failure(input: &Path, output: &Path, error: ::bloscpack::Error) -> Failure {
     match error.kind() {
-        ErrorKind::Output(error) => Failure::other(output.display(), error.to_string()),
+        ErrorKind::Output(error) => Failure::other(output_file::name(output), error.to_string()),
         _ => Failure::bloscpack(input, error),
     }
 }
@@ -143,7 +143,7 @@ fn undo_interrupted(path: &Path, output: Output) -> Result<(), Failure> {
 /// Prints a remark about each error that did not prevent the file from being opened.
 fn remark_damage(path: &Path, file: &Reader, output: Output) {
     for diagnostic in damage(file) {
-        output.remark(&format_args!("{}: {diagnostic}", path.display()));
+        output.remark(&format_args!("{}: {diagnostic}", name(path)));
     }
 }
 
@@ -154,7 +154,7 @@ fn remark_rounded(path: &Path, file: &Reader, output: Output) {
     {
         output.remark(&format_args!(
             "{}: {diagnostic}; the output shows a rounded value",
-            path.display()
+            name(path)
         ));
     }
 }
@@ -166,7 +166,7 @@ fn damage(file: &Reader) -> impl Iterator<Item = &Diagnostic> {
 /// Prints diagnostics as remarks on standard error, so that standard output contains only results.
 fn remark(path: &Path, diagnostics: &[Diagnostic], output: Output) {
     for diagnostic in diagnostics {
-        output.remark(&format_args!("{}: {diagnostic}", path.display()));
+        output.remark(&format_args!("{}: {diagnostic}", name(path)));
     }
 }
 

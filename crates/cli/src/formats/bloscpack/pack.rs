@@ -15,7 +15,7 @@ use super::chunks::ratio;
 use super::{NPY_MAGIC, failure, names, plain_source, spool};
 use crate::Verdict;
 use crate::arguments::bloscpack::{Compression, Pack, Threads};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::file::{self as output_file, is_standard};
 use crate::output::progress::Progress;
 use crate::output::{Output, print_json, size};
@@ -237,7 +237,7 @@ pub(super) fn read_json(path: &Path) -> Result<Value, Failure> {
     let text =
         if is_standard(path) { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
     let text = text.map_err(|error| Failure::io(path, error))?;
-    parse_json(&text).map_err(|why| Failure::other(path.display(), why))
+    parse_json(&text).map_err(|why| Failure::other(name(path), why))
 }
 
 /// Parses a JSON value. The error is a message without a file name.

@@ -88,7 +88,7 @@ fn form(command: &Unpack, target: &Path) -> Result<Form, Failure> {
     }
     if command.range.is_some() || command.chunks.is_some() {
         let message = "--range and --chunks write bytes, not a .npy file: choose another output name, and omit --npy";
-        return Err(Failure::other(target.display(), message));
+        return Err(Failure::other(output_file::name(target), message));
     }
     // With a default name that ends in .npy, write plain bytes if the packed file contains no
     // array, because a .npy file may have been packed as plain bytes. The same applies if damaged

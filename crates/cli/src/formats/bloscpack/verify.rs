@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::Verdict;
 use crate::arguments::bloscpack::Verifying;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::hint;
 use crate::output::progress::Progress;
 use crate::output::{Output, count, print_found, print_json, size};
@@ -71,7 +71,7 @@ fn print(path: &Path, report: &VerifyReport, len: u64, output: Output) -> io::Re
     let is_note = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Note;
     let (notes, damage): (Vec<_>, Vec<_>) = report.diagnostics.iter().partition(is_note);
     for diagnostic in &damage {
-        print_found(&path.display(), diagnostic)?;
+        print_found(&name(path), diagnostic)?;
     }
     let is_recoverable = |diagnostic: &&Diagnostic| {
         matches!(
@@ -83,11 +83,11 @@ fn print(path: &Path, report: &VerifyReport, len: u64, output: Output) -> io::Re
         output.hint(&hint::BLOSCPACK_RECOVER);
     }
     if damage.is_empty() {
-        let (file, chunks, len) = (path.display(), count(report.chunks, "chunk"), size(len));
+        let (file, chunks, len) = (name(path), count(report.chunks, "chunk"), size(len));
         output.result(&format_args!("{file}: fine, {chunks} of {len} checked"))?;
     }
     for note in notes {
-        output.remark(&format_args!("{}: {note}", path.display()));
+        output.remark(&format_args!("{}: {note}", name(path)));
     }
     Ok(())
 }

@@ -67,7 +67,8 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> Result<Verdict, 
 /// Returns the report on a layout or a native file as JSON.
 pub(super) fn report_json(path: &Path, report: &VerifyReport) -> Value {
     let mut object = json!({
-        "file": name(path), "format": "dudley", "ok": verdict_on(&report.diagnostics) == Verdict::Fine,
+        "file": path.display().to_string(), "format": "dudley",
+        "ok": verdict_on(&report.diagnostics) == Verdict::Fine,
         "errors": report.errors(), "diagnostics": report.diagnostics,
     });
     if report.is_signature_only() {

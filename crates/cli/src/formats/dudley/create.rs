@@ -59,24 +59,19 @@ pub(super) fn new(command: &New, output: Output) -> Result<Verdict, Failure> {
     let options =
         WriteOptions::new().rules(rules).omit_layout(command.omit_layout).strict(command.strict);
     let arrays = arrays(&command.given.set)?;
+    let out = output_file::name(&command.out);
     let mut file = OutputFile::create(&command.out, command.force)?;
     let target = file.file()?.try_clone().map_err(|error| Failure::io(&command.out, error))?;
-    let target =
-        FileTarget::new(target).map_err(|error| Failure::other(target_name(&command.out), error));
+    let target = FileTarget::new(target).map_err(|error| Failure::other(&out, error));
     let mut target = target?;
     let writer = options.write_at(&mut target, layout);
     let mut writer = writer.map_err(|error| Failure::dudley(&command.layout, error))?;
     for (path, from, array) in &arrays {
         writer.put_array(path, array).map_err(|error| rejected(from, error))?;
     }
-    let report = writer.finish().map_err(|error| Failure::dudley(&command.out, error))?;
+    let report = writer.finish().map_err(|error| Failure::dudley(Path::new(&out), error))?;
     file.commit()?;
     done(&command.out, &report, output)
-}
-
-/// Returns the name of an output file for messages.
-fn target_name(path: &Path) -> String {
-    if is_standard(path) { "standard output".to_owned() } else { name(path) }
 }
 
 /// Lists the items that were filled with zeros, and reports the length of the file.
@@ -92,7 +87,7 @@ fn done(path: &Path, report: &WriteReport, output: Output) -> Result<Verdict, Fa
     for missing in &report.missing {
         output.say(&format_args!(
             "{}: no data for {missing}, which was filled with zeros",
-            target_name(path)
+            output_file::name(path)
         ));
     }
     if !is_standard(path) {

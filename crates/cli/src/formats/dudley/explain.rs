@@ -8,7 +8,7 @@ use serde_json::json;
 use super::data;
 use crate::Verdict;
 use crate::arguments::dudley::Explain;
-use crate::failure::{Failure, name};
+use crate::failure::Failure;
 use crate::output::{Output, one_line, print_json};
 
 pub(super) fn explain(command: &Explain, output: Output) -> Result<Verdict, Failure> {
@@ -17,7 +17,8 @@ pub(super) fn explain(command: &Explain, output: Output) -> Result<Verdict, Fail
     let address = command.address;
     let explained = file.explain(address).map_err(|error| Failure::dudley(path, error))?;
     if output.json {
-        print_json(&json!({"file": name(path), "address": address, "found": explained}))?;
+        let file = path.display().to_string();
+        print_json(&json!({"file": file, "address": address, "found": explained}))?;
     } else {
         let mut out = io::stdout().lock();
         for one in &explained {

@@ -31,8 +31,8 @@ fn one(path: &Path, is_check: bool, output: Output) -> Result<Verdict, Failure> 
     let formatted = formatted.map_err(|error| Failure::dudley(path, error))?;
     let changed = formatted.as_bytes() != bytes;
     let mut json = json!({
-        "file": name, "format": "dudley", "ok": !(is_check && changed), "changed": changed,
-        "diagnostics": [],
+        "file": path.display().to_string(), "format": "dudley", "ok": !(is_check && changed),
+        "changed": changed, "diagnostics": [],
     });
     if is_check {
         if changed && !output.json {

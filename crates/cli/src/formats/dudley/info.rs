@@ -63,7 +63,7 @@ pub(crate) fn report_on(path: &Path) -> Result<Report, Failure> {
 
 fn info_json(path: &Path, report: &VerifyReport) -> Value {
     let mut object = json!({
-        "file": name(path), "format": "dudley", "kind": kind(report),
+        "file": path.display().to_string(), "format": "dudley", "kind": kind(report),
         "ok": verdict_on(&report.diagnostics) == Verdict::Fine, "diagnostics": report.diagnostics,
     });
     for (key, value) in rows(report) {

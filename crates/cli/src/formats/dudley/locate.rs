@@ -2,7 +2,7 @@
 //! layout.
 
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dudley::file::{Family, Summaries, Template};
@@ -64,7 +64,7 @@ fn of_files(
             }
         };
         match located {
-            Ok(found) => rows.put(&name(file), &command.path, &found)?,
+            Ok(found) => rows.put(file, &command.path, &found)?,
             Err(error) => {
                 // Print the name of the file before an error in the layout, because the error only
                 // shows lines of the layout, which all files share.
@@ -111,7 +111,7 @@ fn of_summaries(command: &Locate, layout: Layout, rows: &mut Rows) -> Result<(),
         let family: Family = template.family(files, summary).map_err(about)?;
         for (number, file) in family.files().iter().enumerate() {
             let found = family.locate(number, &command.path).map_err(about)?;
-            rows.put(&file.display().to_string(), &command.path, &found)?;
+            rows.put(file, &command.path, &found)?;
         }
     }
     Ok(())
@@ -132,12 +132,13 @@ impl Rows {
         Ok(Self { out, json })
     }
 
-    fn put(&mut self, file: &str, path: &str, found: &Location) -> io::Result<()> {
+    fn put(&mut self, file: &Path, path: &str, found: &Location) -> io::Result<()> {
         let (address, nbytes, shape) = (found.address(), found.nbytes(), found.shape());
         if self.json {
             let row = json!({
-                "file": file, "path": path, "address": address, "shape": shape,
-                "dtype": found.dtype(), "nbytes": nbytes, "strides": found.strides(),
+                "file": file.display().to_string(), "path": path, "address": address,
+                "shape": shape, "dtype": found.dtype(), "nbytes": nbytes,
+                "strides": found.strides(),
             });
             write_json(&mut self.out, &row)?;
             return self.out.write_all(b"\n");
@@ -145,6 +146,6 @@ impl Rows {
         let dims: Vec<String> = shape.iter().map(ToString::to_string).collect();
         let dims = if dims.is_empty() { String::new() } else { format!("[{}]", dims.join(",")) };
         let kind = one_line(&format!("{}{dims}", found.dtype()));
-        writeln!(self.out, "{address:>12} {nbytes:>12}  {kind:<20} {}", one_line(file))
+        writeln!(self.out, "{address:>12} {nbytes:>12}  {kind:<20} {}", one_line(&name(file)))
     }
 }

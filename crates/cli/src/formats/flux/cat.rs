@@ -11,7 +11,7 @@ use super::source::Source;
 use crate::Verdict;
 use crate::arguments::bloscpack::Span;
 use crate::arguments::flux::{Cat, One};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::{Output, Sink};
 
 pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
@@ -34,14 +34,14 @@ pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
                 None => entry.write_to(&store, &mut out),
                 Some(range) => write_range(entry, range, &store, &mut out),
             };
-            let name = PathBuf::from(format!("{}: {}", source.name.display(), entry.path()));
+            let name = PathBuf::from(format!("{}: {}", name(&source.name), entry.path()));
             let fail = |error| Failure::flux(&name, error);
             out.finish(written, fail, Failure::from)?;
             found = true;
         }
         if !std::mem::take(&mut found) {
             let message = format!("{path:?} is not in the archive");
-            return Err(Failure::other(source.name.display(), message));
+            return Err(Failure::other(name(&source.name), message));
         }
     }
     Ok(source.report_damage(output))

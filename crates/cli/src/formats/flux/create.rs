@@ -13,7 +13,7 @@ use super::source::{Source, open_store_mut};
 use super::{buffered, chunking, lock, report_json, say_failures, store_failure};
 use crate::Verdict;
 use crate::arguments::flux::{Append, Collecting, Create, HolesArgument, Reading};
-use crate::failure::Failure;
+use crate::failure::{Failure, STANDARD_OUTPUT};
 use crate::interrupt::Spool;
 use crate::output::file::{self as output_file, OutputFile, is_standard};
 use crate::output::progress::Progress;
@@ -67,8 +67,7 @@ fn to_standard_output(
     form: Form,
     output: Output,
 ) -> Result<CreateReport, Failure> {
-    let target = Path::new("-");
-    let fail = |error| blame(collecting, target, error);
+    let fail = |error| blame(collecting, Path::new(STANDARD_OUTPUT), error);
     let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
     if collecting.ignore_failed_read {
         let written = collect(collecting, &[], form, &mut out, output)?;
@@ -210,15 +209,15 @@ fn tell(
         output.say(&format_args!("{path}: the file changed while it was being read"));
     }
     if *holes >= MANY_HOLES {
-        let (name, holes) = (target.display(), size(*holes));
+        let (name, holes) = (output_file::name(target), size(*holes));
         output.remark(&format_args!(
             "{name}: {holes} of holes were written as zeros; --store keeps holes"
         ));
     }
-    say_failures(target, failures, output);
+    say_failures(&output_file::name(target), failures, output);
     let written = is_wanted(report, collecting);
     if !written {
-        let (name, files) = (target.display(), count(failures.len(), "file"));
+        let (name, files) = (output_file::name(target), count(failures.len(), "file"));
         output.say(&format_args!(
             "{name}: nothing {done}, because {files} could not be read; --ignore-failed-read omits them"
         ));

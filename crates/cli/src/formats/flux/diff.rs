@@ -11,7 +11,7 @@ use super::source::Source;
 use super::{remark, say_failures};
 use crate::Verdict;
 use crate::arguments::flux::{Diff, Disk};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::progress::Progress;
 use crate::output::{Output, one_line, print_json};
 
@@ -42,7 +42,7 @@ fn compare(command: &Diff, output: Output) -> Result<Verdict, Failure> {
             of_archives(&archive, &other_archive, &command.disk, store)
         }
     };
-    say_failures(&source.name, &failures, output);
+    say_failures(&name(&source.name), &failures, output);
     if output.json {
         print_json(&json!({
             "file": source.name.display().to_string(),

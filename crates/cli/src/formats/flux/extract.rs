@@ -14,7 +14,7 @@ use super::source::Source;
 use super::{bytes, remark, report_json, say_failures, verdict};
 use crate::Verdict;
 use crate::arguments::flux::{Extract, Links};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::output::progress::Progress;
 use crate::output::{Output, count, one_line, print_json, size};
 
@@ -186,7 +186,7 @@ pub(super) fn tell(
     output: Output,
 ) -> Result<Verdict, Failure> {
     let ExtractReport { files, directories, links, skipped, bytes, failures, .. } = report;
-    say_failures(name, failures, output);
+    say_failures(&failure::name(name), failures, output);
     if output.json {
         let (file, directory) = (name.display().to_string(), directory.display().to_string());
         let members = json!({"file": file, "directory": directory, "dry_run": dry_run});

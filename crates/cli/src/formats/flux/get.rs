@@ -8,7 +8,7 @@ use super::source::Source;
 use crate::Verdict;
 use crate::arguments::GetRequest;
 use crate::arguments::flux::Reading;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::{Output, text_out};
 
 pub(crate) fn get(request: &GetRequest, output: Output) -> Result<Verdict, Failure> {
@@ -16,7 +16,7 @@ pub(crate) fn get(request: &GetRequest, output: Output) -> Result<Verdict, Failu
     if request.array.needs_array() {
         let message = "Flux archives do not contain arrays: `scibin flux cat` and \
                        `scibin flux extract` read their files";
-        return Err(Failure::other(path.display(), message));
+        return Err(Failure::other(name(path), message));
     }
     let source = Source::of_file(path, &Reading::default())?;
     let pointer = request.pointer.as_deref().unwrap_or_default();

@@ -11,7 +11,7 @@ use super::source::Source;
 use super::verify;
 use crate::Verdict;
 use crate::arguments::flux::{One, Verifying};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::html::{Pictures, Report};
 use crate::output::{Output, count, one_line, print_json, size};
 
@@ -139,7 +139,7 @@ fn write_text(
     archive: &Archive<'_>,
     summary: &Summary,
 ) -> io::Result<()> {
-    writeln!(out, "{}", source.name.display())?;
+    writeln!(out, "{}", name(&source.name))?;
     let form = match archive.form() {
         Form::Array => "an array",
         Form::Dict => "an object with paths as keys",

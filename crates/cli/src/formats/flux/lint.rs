@@ -10,7 +10,7 @@ use super::source::Source;
 use super::{Untidy, lock};
 use crate::Verdict;
 use crate::arguments::flux::{Lint, Reading};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::interrupt::Spool;
 use crate::output::file as output_file;
 use crate::output::{Output, Sink, count, write_found, write_json};
@@ -35,7 +35,7 @@ pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
     }
     let Some(target) = target else {
         return Err(Failure::other(
-            source.name.display(),
+            failure::name(&source.name),
             "cannot fix this archive in place: choose an output file with -o",
         ));
     };
@@ -74,12 +74,13 @@ fn tell(
 ) -> Result<Verdict, Failure> {
     let limits = Limits::default().max_diagnostics(MAX_DIAGNOSTICS);
     let options = source.options.clone().limits(limits);
-    let name = source.name.display();
+    let name = failure::name(&source.name);
     // If standard output contains the archive, print the diagnostics on standard error.
     let taken = fixed.is_some() && output_file::is_standard(&source.name);
     let json = output.json && !taken;
     let head = json!({
-        "file": name.to_string(), "format": "flux", "profile": profile.name(), "fixed": fixed,
+        "file": source.name.display().to_string(), "format": "flux", "profile": profile.name(),
+        "fixed": fixed,
     });
     let head = head.to_string();
     // The text to print before the next diagnostic.

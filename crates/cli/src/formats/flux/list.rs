@@ -11,7 +11,7 @@ use super::patterns::Patterns;
 use super::source::Source;
 use crate::Verdict;
 use crate::arguments::flux::List;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::{Output, Sink, count, escape_controls, one_line, write_json};
 
 /// The number of columns to which Flux shortens the lines of `list -l`.
@@ -26,7 +26,7 @@ pub(super) fn list(command: &List, output: Output) -> Result<Verdict, Failure> {
     let replaced = out.finish(listed, |error| source.failure(error), Failure::from)?;
     patterns.remark(output);
     if replaced > 0 {
-        let (name, entries) = (source.name.display(), count(replaced, "entry"));
+        let (name, entries) = (name(&source.name), count(replaced, "entry"));
         output.remark(&format_args!(
             "{name}: {entries} omitted because of later entries with the same path"
         ));

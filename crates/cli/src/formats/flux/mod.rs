@@ -32,7 +32,7 @@ use serde_json::Value;
 
 use crate::arguments::flux::{self as arguments, FluxCommand};
 use crate::arguments::size::Size;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::hint;
 use crate::output::file::is_standard;
 use crate::output::{Output, count};
@@ -89,11 +89,11 @@ fn buffered<T>(
 /// Prints the diagnostics of an archive as remarks.
 fn remark(path: &Path, archive: &Archive<'_>, output: Output) {
     for line in summary(archive.diagnostics()) {
-        output.remark(&format_args!("{}: {line}", path.display()));
+        output.remark(&format_args!("{}: {line}", name(path)));
     }
     if archive.more_diagnostics() > 0 {
         let more = count(archive.more_diagnostics(), "more such warning");
-        output.remark(&format_args!("{}: and {more}", path.display()));
+        output.remark(&format_args!("{}: and {more}", name(path)));
     }
 }
 
@@ -150,10 +150,11 @@ fn lock(path: &Path) -> Result<Option<FileLock>, Failure> {
     lock.map(Some).map_err(|error| Failure::other(path.display(), error.to_string()))
 }
 
-/// Reports the entries that failed, followed by the first hint for any of their errors.
-fn say_failures(path: &Path, failures: &[Failed], output: Output) {
+/// Reports the entries that failed, followed by the first hint for any of their errors. `name` is
+/// the name of the archive.
+fn say_failures(name: &str, failures: &[Failed], output: Output) {
     for failure in failures {
-        output.say(&format_args!("{}: {failure}", path.display()));
+        output.say(&format_args!("{name}: {failure}"));
     }
     if let Some(hint) = failures.iter().find_map(|failure| hint::of(&failure.error)) {
         output.hint(&hint);

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::Verdict;
 use crate::arguments::flux::{Convert, Externalize, Form as FormArgument, Pack, Target};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::file::{self as output_file, is_standard};
 use crate::output::progress::Progress;
 use crate::output::{Output, count, print_json, size};
@@ -39,7 +39,7 @@ pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Fail
     let diagnostics =
         output_file::write(path, replacing.force, body, |error| source.failure(error))?;
     for line in summary(&diagnostics) {
-        output.remark(&format_args!("{}: {line}", source.name.display()));
+        output.remark(&format_args!("{}: {line}", name(&source.name)));
     }
     Ok(Verdict::Fine)
 }
@@ -103,7 +103,7 @@ fn tell(
     output: Output,
 ) -> Result<Verdict, Failure> {
     let MoveReport { files, bytes, failures, .. } = report;
-    say_failures(&source.name, failures, output);
+    say_failures(&name(&source.name), failures, output);
     let path = &target.output;
     if output.json && !is_standard(path) {
         let (file, output) = (source.name.display().to_string(), path.display().to_string());

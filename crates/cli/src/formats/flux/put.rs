@@ -20,7 +20,7 @@ use super::source::Source;
 use super::{buffered, remark};
 use crate::Verdict;
 use crate::arguments::flux::Put;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::progress::Progress;
 use crate::output::{Output, count, print_json, size};
 
@@ -38,7 +38,7 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
     if exists && !command.overwrite {
         let message =
             format!("the instance has an archive {}; --overwrite replaces it", command.name);
-        return Err(Failure::other(source.name.display(), message));
+        return Err(Failure::other(name(&source.name), message));
     }
 
     // Store the blobs first, so that an archive in the instance always has its blobs.

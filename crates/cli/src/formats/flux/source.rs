@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::Verdict;
 use crate::arguments::flux::{One, Reading, Selection, State, Stores};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::input;
 use crate::interrupt::Spool;
 use crate::output::Output;
@@ -130,7 +130,7 @@ impl Source {
     /// `Found`.
     pub(super) fn report_damage(&self, output: Output) -> Verdict {
         let Some(damage) = self.damage() else { return Verdict::Fine };
-        output.say(&format_args!("{}: {damage}", self.name.display()));
+        output.say(&format_args!("{}: {damage}", name(&self.name)));
         Verdict::Found
     }
 
@@ -155,7 +155,7 @@ impl Source {
             let message = "cannot replace this file, because the archive is only part of the \
                            document; `scibin flux convert --to array FILE -o OUT` copies the \
                            archive to a separate file";
-            return Err(Failure::other(self.name.display(), message));
+            return Err(Failure::other(name(&self.name), message));
         }
         Ok(entries.form().unwrap_or(flux_archive::Form::Array))
     }

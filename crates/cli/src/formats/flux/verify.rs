@@ -13,7 +13,7 @@ use super::source::Source;
 use super::{report_json, verdict};
 use crate::Verdict;
 use crate::arguments::flux::{One, Verifying};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::progress::Progress;
 use crate::output::{Output, count, print_found, print_json, size};
 
@@ -40,9 +40,9 @@ pub(crate) fn verify(one: &One, verifying: &Verifying, output: Output) -> Result
 
 /// Returns the report on an archive as JSON.
 pub(super) fn verification(source: &Source, report: &VerifyReport) -> Result<Value, Failure> {
-    let name = source.name.display().to_string();
+    let file = source.name.display().to_string();
     let is_ok = report.passed() && source.damage_json().is_none();
-    let members = json!({"file": name, "format": "flux", "ok": is_ok});
+    let members = json!({"file": file, "format": "flux", "ok": is_ok});
     let mut value = report_json(report, members)?;
     if let Value::Array(diagnostics) = &mut value["diagnostics"] {
         diagnostics.extend(source.damage_json());
@@ -62,7 +62,7 @@ pub(super) fn check(
     let has_stores = source.has_stores(&verifying.stores);
     let unchecked = if has_stores { 0 } else { regions().count() as u64 };
     if unchecked > 0 {
-        let (name, blobs) = (source.name.display(), count(unchecked, "blob"));
+        let (name, blobs) = (name(&source.name), count(unchecked, "blob"));
         output.remark(&format_args!(
             "{name}: {blobs} not checked; `scibin flux verify --store STORE` checks them"
         ));
@@ -87,7 +87,7 @@ pub(super) fn check(
 }
 
 fn print(source: &Source, report: &VerifyReport, output: Output) -> io::Result<()> {
-    let name = source.name.display();
+    let name = name(&source.name);
     // Print only errors, because deviations that the profile accepts have already been reported.
     let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
     let diagnostics = report.diagnostics.iter().filter(is_error).map(ToString::to_string);
