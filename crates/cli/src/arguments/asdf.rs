@@ -1,13 +1,14 @@
 //! The arguments of `scibin asdf`.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use asdf::Compression;
 use asdf::tag::Version;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Files, GetRequest, examples};
+use super::{Files, GetRequest, examples, split_file};
 
 #[derive(Debug, Args)]
 pub(crate) struct Asdf {
@@ -280,6 +281,7 @@ pub(crate) struct New {
     pub(crate) tree: Option<PathBuf>,
     /// Insert the array from a .npy file at a pointer in the tree, such as /image/data=image.npy
     #[arg(long = "array", value_name = "POINTER=X.npy")]
+    #[arg(value_parser = OsStringValueParser::new().try_map(|text| NamedArray::parse(&text)))]
     pub(crate) arrays: Vec<NamedArray>,
     /// Create missing parents of the array. Without this option, it is an error if TREE.yaml does
     /// not contain them, because the pointer may be mistyped
@@ -305,13 +307,12 @@ pub(crate) struct NamedArray {
     pub(crate) file: PathBuf,
 }
 
-impl FromStr for NamedArray {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split_once('=') {
-            Some((pointer, file)) if pointer.starts_with('/') && !file.is_empty() => {
-                Ok(Self { pointer: pointer.to_owned(), file: file.into() })
+impl NamedArray {
+    fn parse(text: &OsStr) -> Result<Self, &'static str> {
+        let equals = text.as_encoded_bytes().iter().position(|&byte| byte == b'=');
+        match equals.and_then(|equals| split_file(text, equals)) {
+            Some((pointer, file)) if pointer.starts_with('/') && !file.as_os_str().is_empty() => {
+                Ok(Self { pointer, file })
             }
             _ => Err("expected a JSON Pointer and a file, such as /image/data=image.npy"),
         }

@@ -1,10 +1,12 @@
 //! The arguments of `scibin dudley`.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{ArrayOutput, GetRequest, examples};
+use super::{ArrayOutput, GetRequest, examples, split_file};
 
 #[derive(Debug, Args)]
 pub(crate) struct Dudley {
@@ -263,7 +265,8 @@ pub(crate) struct Given {
     pub(crate) params: Params,
     /// The data for an array, struct or member, from a .npy file. Items without data are filled
     /// with zeros
-    #[arg(long, value_name = "PATH=FILE.npy", value_parser = set)]
+    #[arg(long, value_name = "PATH=FILE.npy")]
+    #[arg(value_parser = OsStringValueParser::new().try_map(|text| set(&text)))]
     pub(crate) set: Vec<(String, PathBuf)>,
 }
 
@@ -422,7 +425,7 @@ pub(crate) struct Import {
 pub(crate) struct FromNumpy {
     /// A .npy file, or a datatype as numpy writes it, such as "[('id', '<i4'), ('pos', '<f8', (3,))]"
     #[arg(value_name = "FILE|DTYPE")]
-    pub(crate) source: String,
+    pub(crate) source: PathBuf,
     /// The name of the array [default: the file name without its extension, or "data" for a
     /// datatype]
     #[arg(long)]
@@ -503,9 +506,9 @@ fn address(text: &str) -> Result<u64, String> {
     parsed.map_err(|error| error.to_string())
 }
 
-fn set(text: &str) -> Result<(String, PathBuf), String> {
-    let (path, file) = text.rsplit_once('=').ok_or("expected PATH=FILE.npy")?;
-    Ok((path.to_owned(), file.into()))
+fn set(text: &OsStr) -> Result<(String, PathBuf), &'static str> {
+    let equals = text.as_encoded_bytes().iter().rposition(|&byte| byte == b'=');
+    equals.and_then(|equals| split_file(text, equals)).ok_or("expected PATH=FILE.npy")
 }
 
 fn param(text: &str) -> Result<(String, i64), String> {

@@ -8,6 +8,7 @@ pub(crate) mod flux;
 pub(crate) mod picture;
 pub(crate) mod size;
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -41,6 +42,27 @@ pub(crate) struct Arguments {
 /// The examples of a command, one per line. `help` adds their heading.
 fn examples(commands: &[&str]) -> String {
     commands.join("\n")
+}
+
+/// Splits the argument NAME=FILE at the `=` with the given byte offset. Returns `None` if NAME is not
+/// UTF-8. On Unix, FILE may have any name.
+fn split_file(argument: &OsStr, equals: usize) -> Option<(String, PathBuf)> {
+    let (name, file) = argument.as_encoded_bytes().split_at_checked(equals)?;
+    let name = std::str::from_utf8(name).ok()?;
+    Some((name.to_owned(), path(file.get(1..)?)?))
+}
+
+#[cfg(unix)]
+#[allow(clippy::unnecessary_wraps, reason = "on other systems, not every path is supported")]
+fn path(bytes: &[u8]) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+
+    Some(OsStr::from_bytes(bytes).into())
+}
+
+#[cfg(not(unix))]
+fn path(bytes: &[u8]) -> Option<PathBuf> {
+    std::str::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
 impl Arguments {

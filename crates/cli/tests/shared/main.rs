@@ -6,6 +6,8 @@ mod forms;
 mod help;
 mod hints;
 mod html;
+#[cfg(target_os = "linux")]
+mod names;
 mod pictures;
 #[path = "../program/mod.rs"]
 mod program;

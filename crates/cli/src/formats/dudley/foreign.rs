@@ -17,12 +17,12 @@ pub(super) fn from_c(path: &Path) -> Result<Verdict, Failure> {
 }
 
 pub(super) fn from_numpy(command: &FromNumpy, output: Output) -> Result<Verdict, Failure> {
-    let path = Path::new(&command.source);
+    let path = &command.source;
     if !path.exists() {
         let invalid = |error: dudley::array::ElementsError| {
-            Failure::other(&command.source, format!("neither a file nor a datatype: {error}"))
+            Failure::other(path.display(), format!("neither a file nor a datatype: {error}"))
         };
-        let datatype = Datatype::parse(&command.source).map_err(invalid)?;
+        let datatype = Datatype::parse(&path.to_string_lossy()).map_err(invalid)?;
         let name = command.name.as_deref().unwrap_or("data");
         return finish(dudley::import::from_numpy(name, &datatype, &command.shape), path);
     }
