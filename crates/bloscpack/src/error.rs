@@ -188,7 +188,7 @@ pub enum ErrorKind {
         len: u64,
     },
     /// The file is being changed by another process, or by another part of this process.
-    #[error("another process is changing this file")]
+    #[error("{}", binio::ErrorKind::Locked)]
     Locked,
     /// The journal next to the file belongs to another file.
     #[error("{}", binio::ErrorKind::ForeignJournal)]

@@ -269,8 +269,8 @@ fn a_lock_that_is_not_released_is_reported_with_the_process_that_holds_it() {
     assert_eq!(status(&output), 2);
     assert!(start.elapsed().as_secs() >= 9, "{:?}", start.elapsed());
     let message = stderr(&output);
-    assert!(message.contains("another process is changing this file"), "{message}");
-    assert!(message.contains(&format!("process {}", holder.id())), "{message}");
+    let expected = format!("locked by process {}: another change to this file is", holder.id());
+    assert!(message.contains(&expected), "{message}");
     assert!(holder.wait().unwrap().success());
     folder.done(&["asdf", "set", "a.asdf", "/meta/gain", "3"]);
 }

@@ -130,7 +130,8 @@ pub enum ErrorKind {
     #[cfg(feature = "array")]
     /// An array cannot be described, read or written.
     Array(ElementsError),
-    /// The file is locked, usually because another process is changing it. See `write::FileLock`.
+    /// The file is locked, because another process or another part of this process is changing it.
+    /// See `write::FileLock`.
     Locked,
     /// The journal next to a file belongs to another file. See `write::journal`.
     ForeignJournal,
@@ -287,7 +288,7 @@ impl fmt::Display for ErrorKind {
             Self::Unsupported(message) => write!(f, "not supported: {message}"),
             #[cfg(feature = "array")]
             Self::Array(error) => error.fmt(f),
-            Self::Locked => f.write_str("another process is changing this file"),
+            Self::Locked => f.write_str("another change to this file is in progress"),
             Self::ForeignJournal => f.write_str(
                 "the journal next to this file, with the suffix .undo-journal, belongs to another file: \
                  remove the journal if this file is the right one",

@@ -66,9 +66,9 @@ impl FileLock {
     ///
     /// # Errors
     ///
-    /// Same as [`acquire`](Self::acquire). On Linux, the message of
-    /// [`Locked`](crate::ErrorKind::Locked) also contains the id of the process that holds the
-    /// lock, if it can be found.
+    /// Same as [`acquire`](Self::acquire). On Linux, if the process that holds the lock can be
+    /// found, the message of [`Locked`](crate::ErrorKind::Locked) also contains its id, or says
+    /// that it is the calling process.
     pub fn acquire_within(path: impl AsRef<Path>, patience: Duration) -> Result<Self> {
         let path = path.as_ref();
         let start = Instant::now();
@@ -80,12 +80,14 @@ impl FileLock {
             };
             let left = patience.saturating_sub(start.elapsed());
             if left.is_zero() {
-                return Err(match holder(path) {
-                    Some(process) => crate::Error::new(crate::ErrorKind::Locked)
-                        .context(format!("locked by process {process}"))
-                        .context(path.display().to_string()),
-                    None => error,
-                });
+                let Some(process) = holder(path) else { return Err(error) };
+                let context = if process == std::process::id() {
+                    "locked by this process".to_owned()
+                } else {
+                    format!("locked by process {process}")
+                };
+                let error = crate::Error::new(crate::ErrorKind::Locked).context(context);
+                return Err(error.context(path.display().to_string()));
             }
             std::thread::sleep(pause.min(left));
             pause = (pause * 2).min(Duration::from_millis(50));
@@ -185,7 +187,7 @@ mod tests {
         for path in [&file, &link] {
             let error = FileLock::acquire(path).unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Locked), "{error}");
-            assert!(error.to_string().ends_with("another process is changing this file"));
+            assert!(error.to_string().ends_with(": another change to this file is in progress"));
         }
         drop(lock);
         assert!(FileLock::acquire(&link).unwrap().path().ends_with("file"));
@@ -201,7 +203,9 @@ mod tests {
         assert!(matches!(error.kind(), ErrorKind::Locked), "{error}");
         #[cfg(target_os = "linux")]
         if fs::read_to_string("/proc/locks").is_ok_and(|locks| locks.contains("FLOCK")) {
-            assert!(error.to_string().contains(&format!("process {}:", std::process::id())));
+            let expected =
+                "file: locked by this process: another change to this file is in progress";
+            assert!(error.to_string().ends_with(expected), "{error}");
         }
         std::thread::scope(|scope| {
             scope.spawn(|| FileLock::acquire_within(&file, Duration::from_secs(10)).unwrap());

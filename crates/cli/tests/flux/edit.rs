@@ -225,7 +225,7 @@ fn commands_that_rewrite_a_locked_archive_are_rejected() {
     ] {
         let output = folder.run(&[&["flux"], command].concat());
         assert_eq!(status(&output), 2, "{command:?}");
-        let message = "a.json: another process is changing this file";
+        let message = "a.json: another change to this file is in progress";
         assert!(stderr(&output).contains(message), "{command:?}: {}", stderr(&output));
         assert_eq!(folder.read("a.json"), before, "{command:?}");
     }
