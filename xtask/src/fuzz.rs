@@ -194,30 +194,43 @@ fn seed_cases(list: &Path, member: &str, folder: &Path, choices: &[u8]) -> Resul
     Ok(count)
 }
 
-/// Decodes a JSON string up to its closing quote. Decodes `\n`, `\t` and escaped punctuation, but
-/// keeps `\u` escapes, which keep their meaning if the decoded string is JSON itself.
+/// Decodes a JSON string up to its closing quote. Lone surrogates become U+FFFD.
 fn unescape(text: &str) -> String {
-    let mut plain = String::new();
+    let mut units: Vec<u16> = Vec::new();
     let mut characters = text.chars();
-    while let Some(character) = characters.next().filter(|&character| character != '"') {
-        match (character, characters.as_str().chars().next()) {
-            ('\\', Some('n')) => plain.push('\n'),
-            ('\\', Some('t')) => plain.push('\t'),
-            ('\\', Some('u')) | (_, None) => {
-                plain.push(character);
-                continue;
-            }
-            ('\\', Some(escaped)) => plain.push(escaped),
-            _ => {
-                plain.push(character);
-                continue;
-            }
+    while let Some(mut character) = characters.next().filter(|&character| character != '"') {
+        if character == '\\' {
+            character = match characters.next() {
+                Some('b') => '\u{8}',
+                Some('f') => '\u{c}',
+                Some('n') => '\n',
+                Some('r') => '\r',
+                Some('t') => '\t',
+                Some('u') => {
+                    let digits: String = characters.by_ref().take(4).collect();
+                    units.extend(u16::from_str_radix(&digits, 16));
+                    continue;
+                }
+                Some(escaped) => escaped,
+                None => break,
+            };
         }
-        characters.next();
+        units.extend_from_slice(character.encode_utf16(&mut [0; 2]));
     }
-    plain
+    String::from_utf16_lossy(&units)
 }
 
 fn create(directory: &Path) -> Outcome {
     std::fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_escapes_of_json_strings_are_decoded() {
+        let text = r#"\r\n \t\b\f \"\\\/ \u2193\u0000\ud83d\ude01 é\\u00e9", "next": "x""#;
+        assert_eq!(unescape(text), "\r\n \t\u{8}\u{c} \"\\/ ↓\0😁 é\\u00e9");
+    }
 }
