@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use super::Node;
 use crate::error::Result;
-use crate::ndarray::{NdArray, Origin};
+use crate::ndarray::{ArrayError, NdArray, Origin};
 use crate::yaml::NodeKind;
 
 /// Maximum number of rows that are read at a time.
@@ -34,6 +34,7 @@ const BYTES: u64 = 1 << 20;
 /// See the schemas `core/table` and `core/column` of the ASDF standard, and the schema `table` of astropy.
 #[derive(Clone, Debug)]
 pub struct Table<'a> {
+    node: Node<'a>,
     columns: Vec<Column<'a>>,
     omitted: Vec<String>,
     rows: u64,
@@ -83,7 +84,7 @@ impl<'a> Node<'a> {
         let (true, Some(columns)) = (self.is_table(), columns) else {
             return Err(self.error("expected a table with `columns`"));
         };
-        let mut table = Table { columns: Vec::new(), omitted: Vec::new(), rows: 0 };
+        let mut table = Table { node: self, columns: Vec::new(), omitted: Vec::new(), rows: 0 };
         for (at, column) in columns.items().enumerate() {
             let name = self.column_name(at, column);
             let Some(values) = column.column_values() else {
@@ -146,22 +147,38 @@ impl<'a> Table<'a> {
 
     /// Returns a range of rows, optionally with a step.
     ///
+    /// ```
+    /// use asdf::ndarray::Slice;
+    ///
+    /// # let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+    /// #     --- !core/asdf-1.1.0\nt: !core/table-1.0.0\n  columns:\n  \
+    /// #     - !core/column-1.0.0 {name: ra, unit: deg, data: !core/ndarray-1.0.0 [1.5, 2.5]}\n...\n"[..])?;
+    /// let table = file.tree()?.pointer("/t")?.table()?;
+    /// let last = Slice::Range { start: Some(-1), stop: None, step: 1 };
+    /// assert_eq!(table.slice(&[last])?.rows(), 1);
+    /// let error = table.slice(&[Slice::Index(1)]).unwrap_err();
+    /// assert_eq!(error.pointer(), Some("/t"));
+    /// assert!(!error.is_bad_data());
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) of kind [`Invalid`](binio::ErrorKind::Invalid) unless
-    /// `slices` is a single [`Slice::Range`], and with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind
-    /// [`Slice`](crate::ndarray::ArrayError::Slice) if its step is 0.
+    /// Fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind
+    /// [`Slice`](crate::ndarray::ArrayError::Slice) if `slices` is not a single [`Slice::Range`], or if its step
+    /// is 0.
     pub fn slice(&self, slices: &[Slice]) -> Result<Self> {
         let [Slice::Range { .. }] = slices else {
             let message = "a table has one axis: expected a range of rows such as 0:10";
-            return Err(binio::Error::invalid(message).into());
+            return Err(self.node.array_error(ArrayError::Slice(message.to_owned())));
         };
         let mut columns = self.columns.clone();
         for column in &mut columns {
             column.array = column.array.slice(slices)?;
         }
         let rows = columns.first().and_then(|column| column.array.shape().first().copied());
-        Ok(Self { columns, omitted: self.omitted.clone(), rows: rows.unwrap_or(0) })
+        let (node, omitted) = (self.node, self.omitted.clone());
+        Ok(Self { node, columns, omitted, rows: rows.unwrap_or(0) })
     }
 
     /// Writes the table as CSV: a line with the names and units of the columns, such as `ra [deg]`, followed
