@@ -279,6 +279,11 @@ pub enum BlockError {
         /// The MD5 digest of the stored bytes.
         computed: [u8; 16],
     },
+    /// The checksum in the header does not match the stored bytes. Whether it matches the decoded bytes, from
+    /// which some old writers computed it, is unknown, because this build lacks the feature that is required
+    /// to decode the block.
+    #[error("the checksum cannot be verified, because this build lacks the feature `{0}`")]
+    Unverifiable(&'static str),
     /// The caller's buffer does not have the same size as the data.
     #[error("the buffer has {}, but the data has {expected}", count(*found, "byte"))]
     BufferSize {
@@ -436,7 +441,10 @@ impl BlockError {
     fn is_bad_data(&self) -> bool {
         !matches!(
             self,
-            Self::NoSuchBlock { .. } | Self::BufferSize { .. } | Self::RangeOutside { .. }
+            Self::NoSuchBlock { .. }
+                | Self::Unverifiable(_)
+                | Self::BufferSize { .. }
+                | Self::RangeOutside { .. }
         )
     }
 }

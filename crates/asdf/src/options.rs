@@ -64,7 +64,9 @@ pub enum Verify {
     OnRead,
     /// Like [`OnRead`](Self::OnRead), but data that does not match its checksum is returned as
     /// well, and reported with the diagnostic
-    /// [`ChecksumMismatch`](crate::diagnostic::Code::ChecksumMismatch).
+    /// [`ChecksumMismatch`](crate::diagnostic::Code::ChecksumMismatch). If a checksum cannot be verified,
+    /// because this build lacks a feature, the diagnostic is
+    /// [`NotChecked`](crate::diagnostic::Code::NotChecked).
     Report,
 }
 

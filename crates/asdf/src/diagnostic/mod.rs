@@ -95,7 +95,9 @@ binio::codes! {
         /// A node does not fit its tag, or an array cannot be read, for example because it does not lie within
         /// its block.
         BadNode = "BadNode": Error;
-        /// The data of an array is in an external file that was not opened, so it was not checked.
+        /// The data of an array is in an external file that was not opened, so it was not checked. Or the
+        /// checksum of a block cannot be verified, because this build lacks the feature that is required to
+        /// decode the block.
         NotChecked = "NotChecked": Error;
         /// A `%YAML` version 1.x other than 1.1.
         YamlVersion = "YamlVersion": Warning;

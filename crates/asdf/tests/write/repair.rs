@@ -369,6 +369,23 @@ fn repairing_corrects_legacy_checksums_and_keeps_wrong_checksums() {
     assert!(again == bytes);
 }
 
+#[cfg(not(feature = "zstd"))]
+#[test]
+fn repairing_does_not_report_a_block_as_damaged_if_its_checksum_cannot_be_verified() {
+    let mut bytes = plain();
+    let at = offsets(&bytes)[1];
+    bytes[at + 10..at + 14].copy_from_slice(b"zstd");
+    bytes[at + 38] ^= 1;
+    let (again, report) = repaired(&bytes);
+    assert!(again == bytes && report.lost.is_empty());
+    let codes: Vec<_> = report.diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
+    assert_eq!(codes, [Code::NotChecked]);
+    // A truncated block is still reported.
+    bytes.truncate(offsets(&bytes)[2] - 3);
+    let (_, report) = repaired(&bytes);
+    assert!(lost(&report).contains(&(Some(1), vec!["/b"])), "{:?}", report.lost);
+}
+
 /// Converts LF to CR LF, like a tool that mistakes the file for text.
 fn with_cr(bytes: &[u8]) -> Vec<u8> {
     bytes

@@ -8,12 +8,12 @@
 
 use std::ops::Range;
 
-use binio::checksum::{Algorithm, Digest, Hasher};
+use binio::checksum::{Algorithm, Digest};
 
 use super::Block;
 use super::digest::digest_of;
 use crate::diagnostic::Code;
-use crate::error::{BlockError, Result};
+use crate::error::{BlockError, CodecError, ErrorKind, Result};
 use crate::layout::BlockHeader;
 use crate::options::Verify;
 
@@ -37,19 +37,27 @@ pub enum ChecksumVerdict {
         /// MD5 digest of the stored bytes.
         stored: Digest,
         /// MD5 digest of the decoded bytes. `None` if the block is not compressed or cannot be decoded, for
-        /// example because this build does not support the compression.
+        /// example because its compression is unknown.
         decoded: Option<Digest>,
+    },
+    /// The checksum does not match the stored bytes. It may match the decoded bytes, but this build lacks the
+    /// feature that is required to decode the block, so it is unknown whether the data is intact.
+    Unverifiable {
+        /// MD5 digest of the stored bytes.
+        stored: Digest,
+        /// The missing feature of this crate, such as `zstd`.
+        feature: &'static str,
     },
 }
 
 impl ChecksumVerdict {
     /// Compares the checksum in a header with the MD5 digest of the stored bytes. If they differ, calls
-    /// `decoded`, which must return the digest of the decoded bytes, or `None` if the block is not
-    /// compressed or cannot be decoded.
+    /// `decoded`, which must return the digest of the decoded bytes or the error from decoding them, or
+    /// `None` if the block is not compressed.
     pub(crate) fn of(
         header: &BlockHeader,
         stored: Digest,
-        decoded: impl FnOnce() -> Option<Digest>,
+        decoded: impl FnOnce() -> Option<Result<Digest>>,
     ) -> Self {
         if !has_checksum(header) {
             return Self::Absent;
@@ -58,10 +66,16 @@ impl ChecksumVerdict {
         if is_right(&stored) {
             return Self::Stored;
         }
-        let decoded = decoded();
-        if decoded.as_ref().is_some_and(is_right) {
-            return Self::Decoded;
-        }
+        let decoded = match decoded().transpose() {
+            Ok(Some(decoded)) if is_right(&decoded) => return Self::Decoded,
+            Ok(decoded) => decoded,
+            Err(error) => match *error.kind() {
+                ErrorKind::Codec { kind: CodecError::FeatureMissing(feature), .. } => {
+                    return Self::Unverifiable { stored, feature };
+                }
+                _ => None,
+            },
+        };
         Self::Mismatch { stored, decoded }
     }
 
@@ -70,12 +84,23 @@ impl ChecksumVerdict {
         !matches!(self, Self::Mismatch { .. })
     }
 
-    /// Returns the error for a mismatch, or `None` for any other verdict.
+    /// Returns `true` if the block has a checksum and its data matches it.
+    pub(crate) fn is_match(&self) -> bool {
+        matches!(self, Self::Stored | Self::Decoded)
+    }
+
+    /// Returns the error for a checksum that does not match or cannot be verified, or `None` for any other
+    /// verdict.
     pub(crate) fn error(&self, header: &BlockHeader) -> Option<BlockError> {
-        let Self::Mismatch { stored, .. } = self else { return None };
-        let mut computed = [0; 16];
-        computed.copy_from_slice(stored.as_bytes());
-        Some(BlockError::Checksum { expected: header.checksum, computed })
+        match self {
+            Self::Absent | Self::Stored | Self::Decoded => None,
+            Self::Mismatch { stored, .. } => {
+                let mut computed = [0; 16];
+                computed.copy_from_slice(stored.as_bytes());
+                Some(BlockError::Checksum { expected: header.checksum, computed })
+            }
+            Self::Unverifiable { feature, .. } => Some(BlockError::Unverifiable(feature)),
+        }
     }
 }
 
@@ -104,10 +129,11 @@ impl Block<'_> {
     /// if the digest does not match.
     fn verify_by(&self, stored: Digest) -> Result<ChecksumVerdict> {
         self.verdict(stored, || {
-            let mut hasher = Algorithm::Md5.hasher();
-            let decoded =
-                self.is_compressed() && self.decode_pieces(|piece| hasher.update(piece)).is_ok();
-            decoded.then(|| hasher.finish())
+            self.is_compressed().then(|| {
+                let mut hasher = Algorithm::Md5.hasher();
+                self.decode_pieces(|piece| hasher.update(piece))?;
+                Ok(hasher.finish())
+            })
         })
     }
 
@@ -128,7 +154,7 @@ impl Block<'_> {
             }
         })?;
         match stored {
-            Some(stored) => self.verdict(stored, || hasher.map(Hasher::finish)),
+            Some(stored) => self.verdict(stored, || hasher.map(|hasher| Ok(hasher.finish()))),
             None => Ok(ChecksumVerdict::Absent),
         }
     }
@@ -148,7 +174,7 @@ impl Block<'_> {
     fn verdict(
         &self,
         stored: Digest,
-        decoded: impl FnOnce() -> Option<Digest>,
+        decoded: impl FnOnce() -> Option<Result<Digest>>,
     ) -> Result<ChecksumVerdict> {
         let verdict = ChecksumVerdict::of(self.header()?, stored, decoded);
         if verdict == ChecksumVerdict::Decoded {
@@ -161,8 +187,7 @@ impl Block<'_> {
 
     /// Returns `true` if the options require a verification before the block is read, and the block
     /// has a checksum that has not been verified yet. `whole` means that all data of the block will
-    /// be read. Fails if the options require a verification, but an earlier verification found a
-    /// mismatch.
+    /// be read. Fails if the options require a verification, but an earlier verification failed.
     pub(super) fn must_verify(&self, whole: bool) -> Result<bool> {
         let wanted = match self.store.verify() {
             Some(Verify::Never) => false,
@@ -180,7 +205,7 @@ impl Block<'_> {
     }
 
     /// Returns `true` if the checksum must be verified before part of the block is read. Also
-    /// returns `true` if reading fails because an earlier verification found a mismatch.
+    /// returns `true` if reading fails because an earlier verification failed.
     pub(crate) fn is_unverified(&self) -> bool {
         self.must_verify(false).unwrap_or(true)
     }
@@ -197,9 +222,9 @@ impl Block<'_> {
         self.data_range()
     }
 
-    /// Verifies the checksum unless this has already been done. Fails on a mismatch, unless the options only
-    /// ask for a report. Call this before copying data to a new block: otherwise, damaged data could get a
-    /// valid checksum.
+    /// Verifies the checksum unless this has already been done. Fails if the checksum does not match or cannot
+    /// be verified, unless the options only ask for a report. Call this before copying data to a new block:
+    /// otherwise, damaged data could get a valid checksum.
     pub(crate) fn check_once(&self) -> Result<()> {
         let known = self.store.verified().get(&self.offset).cloned();
         match known {
@@ -222,18 +247,20 @@ impl Block<'_> {
     /// Compares the digest of the stored bytes with the checksum and, if they differ, also the
     /// digest of the decoded data. Fails under the same conditions as [`Self::check_once`].
     pub(super) fn check(&self, stored: Digest, decoded: Option<&[u8]>) -> Result<()> {
-        let verdict = self.verdict(stored, || decoded.map(|data| Algorithm::Md5.digest(data)))?;
+        let verdict =
+            self.verdict(stored, || decoded.map(|data| Ok(Algorithm::Md5.digest(data))))?;
         self.settle(verdict)
     }
 
-    /// Records a verdict, so that later reads need not verify the checksum again. Fails on a
-    /// mismatch. With [`Verify::Report`], reports the mismatch instead of failing.
+    /// Records a verdict, so that later reads need not verify the checksum again. Fails if the checksum does
+    /// not match or cannot be verified. With [`Verify::Report`], reports this instead of failing.
     fn settle(&self, verdict: ChecksumVerdict) -> Result<()> {
         let mut error = verdict.error(self.header()?).map(|kind| self.error(kind));
         if self.store.verify() == Some(Verify::Report) {
             if let Some(error) = error.take() {
-                let reports = self.store.reports();
-                reports.report(Code::ChecksumMismatch, self.offset, error.to_string());
+                let code =
+                    if verdict.is_pass() { Code::NotChecked } else { Code::ChecksumMismatch };
+                self.store.reports().report(code, self.offset, error.to_string());
             }
         }
         self.store.verified().insert(self.offset, error.clone());
@@ -267,7 +294,7 @@ mod tests {
     #[test]
     fn a_checksum_of_the_decoded_bytes_is_also_accepted() {
         let header = header(b"decoded", 0);
-        let verdict = ChecksumVerdict::of(&header, md5(b"stored"), || Some(md5(b"decoded")));
+        let verdict = ChecksumVerdict::of(&header, md5(b"stored"), || Some(Ok(md5(b"decoded"))));
         assert_eq!(verdict, ChecksumVerdict::Decoded);
         assert!(verdict.is_pass());
         assert_eq!(verdict.error(&header), None);
@@ -277,7 +304,7 @@ mod tests {
     fn a_wrong_checksum_is_reported_as_a_mismatch_with_the_computed_digests() {
         let header = header(b"other", 0);
         for decoded in [None, Some(md5(b"decoded"))] {
-            let verdict = ChecksumVerdict::of(&header, md5(b"stored"), || decoded);
+            let verdict = ChecksumVerdict::of(&header, md5(b"stored"), || decoded.map(Ok));
             assert_eq!(verdict, ChecksumVerdict::Mismatch { stored: md5(b"stored"), decoded });
             assert!(!verdict.is_pass());
             let Some(BlockError::Checksum { expected, computed }) = verdict.error(&header) else {
@@ -286,6 +313,26 @@ mod tests {
             assert_eq!(expected, md5(b"other").as_bytes());
             assert_eq!(computed, md5(b"stored").as_bytes());
         }
+    }
+
+    #[test]
+    fn a_checksum_that_may_be_that_of_the_decoded_bytes_is_unverifiable_without_the_codec() {
+        let header = header(b"decoded", 0);
+        let failure = |kind| {
+            let kind = ErrorKind::Codec { index: 0, code: header.compression, kind };
+            ChecksumVerdict::of(&header, md5(b"stored"), || Some(Err(kind.into())))
+        };
+        let verdict = failure(CodecError::FeatureMissing("zstd"));
+        let stored = md5(b"stored");
+        assert_eq!(verdict, ChecksumVerdict::Unverifiable { stored, feature: "zstd" });
+        assert!(verdict.is_pass() && !verdict.is_match());
+        let error = verdict.error(&header).unwrap();
+        assert_eq!(
+            error.to_string(),
+            "the checksum cannot be verified, because this build lacks the feature `zstd`"
+        );
+        let verdict = failure(CodecError::UnknownCompression);
+        assert_eq!(verdict, ChecksumVerdict::Mismatch { stored, decoded: None });
     }
 
     #[test]

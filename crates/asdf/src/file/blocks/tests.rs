@@ -222,6 +222,27 @@ fn a_block_is_valid_if_the_checksum_matches_the_stored_or_decoded_bytes() {
     assert_eq!(codes(&file), [Code::ChecksumOfDecodedBytes]);
 }
 
+#[cfg(not(feature = "zstd"))]
+#[test]
+fn without_the_codec_a_checksum_that_does_not_match_the_stored_bytes_cannot_be_verified() {
+    let zstd = || block("stored").code(*b"zstd").data_size(3);
+    let blocks = [zstd().checksum_of(b"abc"), zstd().checksum_of(b"stored")];
+    let intact = file(&blocks);
+    let verdicts: Vec<_> =
+        intact.blocks().verify_all().unwrap().into_iter().map(Result::unwrap).collect();
+    let stored = Algorithm::Md5.digest(b"stored");
+    let unverifiable = ChecksumVerdict::Unverifiable { stored, feature: "zstd" };
+    assert_eq!(verdicts, [unverifiable, ChecksumVerdict::Stored]);
+    let error = intact.blocks().get(0).unwrap().check_once().unwrap_err();
+    let ErrorKind::Block { kind: BlockError::Unverifiable("zstd"), .. } = error.kind() else {
+        panic!("{error}");
+    };
+    assert!(!error.is_bad_data());
+    let reporting = file_of(&OpenOptions::new().verify(Verify::Report), &blocks);
+    reporting.blocks().get(0).unwrap().check_once().unwrap();
+    assert_eq!(codes(&reporting), [Code::NotChecked]);
+}
+
 #[test]
 fn verifying_on_read_rejects_only_damaged_data() {
     let blocks = [block("one").checksum_of(b"other"), abc().checksum_of(b"abc"), block("three")];

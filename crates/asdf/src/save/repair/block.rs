@@ -8,7 +8,7 @@ use binio::{ReadAt, Span};
 use super::{Reason, mended};
 use crate::asdf::Asdf;
 use crate::codec::DecodeJob;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
 use crate::file::blocks::{Block, ChecksumVerdict, digest_of, has_checksum};
 use crate::file::locate::numbering::Numbered;
@@ -27,7 +27,8 @@ pub(super) struct Examined {
     pub(super) state: State,
     /// The reason why the block is lost or damaged, or `None` if it is intact.
     pub(super) reason: Option<Reason>,
-    /// A note about a problem that has been repaired.
+    /// A diagnostic about a problem that has been repaired, or about a checksum that cannot be
+    /// verified.
     pub(super) note: Option<Diagnostic>,
     /// The range of the stored bytes in the old file. If the block is lost, the range includes the
     /// header.
@@ -92,12 +93,14 @@ pub(super) fn examine(
     let is_cut = claimed.end > file_len || is_over;
     let stored = start..if is_cut { end.clamp(start, file_len) } else { claimed.end };
     let checked = Checked::of(file, &block, &header, &stored)?;
-    let is_proved = matches!(checked.verdict, ChecksumVerdict::Stored | ChecksumVerdict::Decoded);
-    let mut reason = checked.verdict.error(&header).map(Reason::Block);
+    let is_proved = checked.verdict.is_match();
+    let is_unverifiable = matches!(checked.verdict, ChecksumVerdict::Unverifiable { .. });
+    let doubt = checked.verdict.error(&header);
+    let mut reason = doubt.clone().filter(|_| !is_unverifiable).map(Reason::Block);
     let len = stored.end - stored.start;
     if is_cut && !is_proved {
         let is_whole = if header.is_compressed() {
-            reason.is_none() && checked.failure.is_none()
+            doubt.is_none() && checked.failure.is_none()
         } else {
             header.data_size == len
         };
@@ -105,12 +108,18 @@ pub(super) fn examine(
             reason = Some(Reason::Block(BlockError::PastEnd { range: claimed.clone(), file_len }));
         }
     }
-    let note = (checked.verdict == ChecksumVerdict::Decoded).then(|| {
+    let is_legacy = checked.verdict == ChecksumVerdict::Decoded;
+    let note = if is_legacy {
         let message = "the checksum of the decoded data has been replaced by the checksum of \
                        the stored data";
-        mended(Code::ChecksumOfDecodedBytes, block.offset(), message)
-    });
-    let is_legacy = checked.verdict == ChecksumVerdict::Decoded;
+        Some(mended(Code::ChecksumOfDecodedBytes, block.offset(), message))
+    } else {
+        let unverifiable = doubt.filter(|_| is_unverifiable);
+        unverifiable.map(|error| {
+            let message = format!("block {number}: {error}");
+            Diagnostic::new(Code::NotChecked, Place::at(block.offset()), message)
+        })
+    };
     if let Some(digest) = checked.stored.filter(|_| is_legacy) {
         header.checksum.copy_from_slice(digest.as_bytes());
     }
@@ -186,8 +195,12 @@ impl Checked {
                 decoder.finish()
             };
             match decode() {
-                Ok(()) => decoded = hasher.map(binio::checksum::Hasher::finish),
-                Err(error) => failure = Some(block.failure(error)),
+                Ok(()) => decoded = hasher.map(|hasher| Ok(hasher.finish())),
+                Err(error) => {
+                    let error = block.failure(error);
+                    decoded = Some(Err(error.clone()));
+                    failure = Some(error);
+                }
             }
         }
         if let Some(error) = &failure {
