@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use binio::ReadAt;
 use bytes::Bytes;
@@ -54,8 +54,8 @@ pub struct Asdf {
     /// The external files opened so far, including those that other external files refer to. Files
     /// are never removed from this list, so that they live as long as this `Asdf`.
     other_files: boxcar::Vec<(FileKey, Box<Asdf>)>,
-    /// The index of each external file in `other_files`. Locked while an external file is being
-    /// opened.
+    /// The index of each external file in `other_files`. Not locked while a file is being opened, because
+    /// a resolver may read other external files.
     other_indices: Mutex<HashMap<FileKey, usize>>,
     #[cfg(any(unix, windows))]
     pool: Arc<FilePool>,
@@ -339,25 +339,45 @@ impl Asdf {
         })
     }
 
-    /// Returns the external file with this key, opening it if necessary.
+    /// Returns the external file with this key, opening it if necessary. If two threads open the same file
+    /// at the same time, both get the file that was opened first.
     pub(crate) fn other_file(
         &self,
         key: &FileKey,
         open: impl FnOnce() -> Result<Self>,
     ) -> Result<&Self> {
-        // Hold the lock while reading the head of the file, so that two threads do not both open
-        // the same file.
-        let mut indices = self.other_indices.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, file)) = indices.get(key).and_then(|&index| self.other_files.get(index)) {
+        let known = self.known_file(key, &self.lock_indices())?;
+        if let Some(file) = known {
             return Ok(file);
         }
-        if indices.len() >= self.options.max_files {
-            let limit = self.options.max_files as u64;
-            return Err(Error::limit("external files", limit, limit.saturating_add(1)));
+        let file = Box::new(open()?);
+        let mut indices = self.lock_indices();
+        // Another thread or the resolver itself may have opened the file in the meantime.
+        if let Some(file) = self.known_file(key, &indices)? {
+            return Ok(file);
         }
-        let index = self.other_files.push((key.clone(), Box::new(open()?)));
+        let index = self.other_files.push((key.clone(), file));
         indices.insert(key.clone(), index);
         Ok(&self.other_files[index].1)
+    }
+
+    fn lock_indices(&self) -> MutexGuard<'_, HashMap<FileKey, usize>> {
+        self.other_indices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the external file with this key, or `None` if it is not open. Fails if the file is not open and
+    /// no more files may be opened.
+    fn known_file(
+        &self,
+        key: &FileKey,
+        indices: &HashMap<FileKey, usize>,
+    ) -> Result<Option<&Self>> {
+        if let Some((_, file)) = indices.get(key).and_then(|&index| self.other_files.get(index)) {
+            return Ok(Some(file));
+        }
+        let (count, limit) = (indices.len() as u64 + 1, self.options.max_files as u64);
+        binio::check_limit("external files", limit, count)?;
+        Ok(None)
     }
 
     /// Opens an external file with the same options as this file, using this file's pool of open files.

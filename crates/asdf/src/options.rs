@@ -91,7 +91,8 @@ pub enum External {
     /// or a `file:` URI. Use this only for trusted files.
     Any,
     /// This function opens external files. Its argument is the URI as written in the file, but without
-    /// the fragment.
+    /// the fragment. Several threads may call it at the same time, even for the same URI. It may read the
+    /// file that contains the URI, including other external arrays of that file.
     Resolver(Arc<OpenUri>),
 }
 

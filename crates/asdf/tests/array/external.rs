@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, Weak, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use asdf::ndarray::ArrayError;
 use asdf::tree::ReferenceError;
@@ -177,6 +179,31 @@ fn a_relative_source_in_a_file_not_opened_from_a_path_needs_a_resolver() {
     }));
     let file = OpenOptions::new().external(resolver).from_bytes(bytes).unwrap();
     assert_eq!(super::array(&file, "/a").read::<u8>().unwrap(), [5, 6]);
+}
+
+#[test]
+fn a_resolver_can_read_another_external_array_of_the_same_file() {
+    let keys = "datatype: uint8, byteorder: big, shape: [2]";
+    let tree = ["a", "b"]
+        .map(|name| format!("{name}: !core/ndarray-1.1.0 {{source: {name}.asdf, {keys}}}\n"));
+    let handle: Arc<OnceLock<Weak<Asdf>>> = Arc::default();
+    let main = Arc::clone(&handle);
+    let resolver = External::Resolver(Arc::new(move |uri: &str| {
+        let mut data = vec![5, 6];
+        if uri == "a.asdf" {
+            let file = main.get().and_then(Weak::upgrade).unwrap();
+            data = super::array(&file, "/b").read::<u8>()?;
+            data.reverse();
+        }
+        Ok(Arc::new(Bytes::from(exploded(&data))))
+    }));
+    let options = OpenOptions::new().external(resolver);
+    let file = Arc::new(options.from_bytes(bytes_of(&tree.concat(), &[])).unwrap());
+    handle.set(Arc::downgrade(&file)).unwrap();
+    // Read on another thread, so that a deadlock fails the test.
+    let (sender, result) = mpsc::channel();
+    thread::spawn(move || sender.send(super::array(&file, "/a").read::<u8>().unwrap()));
+    assert_eq!(result.recv_timeout(Duration::from_secs(60)), Ok(vec![6, 5]));
 }
 
 #[test]
