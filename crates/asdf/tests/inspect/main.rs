@@ -177,6 +177,28 @@ fn a_comparison_of_record_arrays_reports_differences_by_field() {
     assert_eq!(lines[1..], ["- /a/y: a field", "+ /a/z: a field"]);
 }
 
+#[test]
+fn a_comparison_skips_ignored_fields_of_records() {
+    let position = "{name: at, datatype: [{name: x, datatype: int8}, {name: y, datatype: int8}]}";
+    let before = format!(
+        "a: !core/ndarray-1.1.0 {{data: [[1, [2, 3], 4]], byteorder: little, datatype: \
+         [{{name: id, datatype: int8}}, {position}, {{name: old, datatype: int8}}]}}"
+    );
+    let after = before.replace("[[1, [2, 3], 4]]", "[[5, [6, 7], 4]]").replace("old", "new");
+    let lines = |patterns: &[&str]| {
+        let ignore = |compare: Compare, text: &&str| compare.ignore(Pattern::parse(text).unwrap());
+        let compare = patterns.iter().fold(Compare::new(), ignore);
+        compared(&compare, &file(&before), &file(&after)).unwrap()
+    };
+    assert_eq!(lines(&["/b"]).len(), 6, "the type, three values and two fields");
+    assert_eq!(
+        lines(&["/a/id", "/a/at/x", "/a/old", "/a/new"]),
+        ["~ /a/at/y: 1 of 1 element differs, the first at [0]: 3 -> 7"]
+    );
+    assert_eq!(lines(&["/a/at", "/a/id", "/*/old"])[1..], ["+ /a/new: a field"]);
+    assert_eq!(lines(&["/a/*"]), [""; 0]);
+}
+
 /// Creates a file with this tree, and a single block that contains the data.
 fn blocks(data: &[u8], tree: &str) -> Asdf {
     let mut file = format!(

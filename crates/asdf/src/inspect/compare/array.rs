@@ -10,11 +10,11 @@ use bytes::Bytes;
 
 use super::number::distance;
 use super::value::{shortened, shown};
-use super::{DifferenceKind, Run, Stop};
+use super::{DifferenceKind, Progress, Run, Stop};
 use crate::Node;
 use crate::error::{Error, Result};
 use crate::file::blocks::join;
-use crate::ndarray::{NdArray, Origin, Record, ScalarType, Slice, datatype_name};
+use crate::ndarray::{Datatype, Field, NdArray, Origin, Record, ScalarType, Slice, datatype_name};
 
 /// Maximum number of bytes of each array that are compared at a time.
 const PIECE: u64 = 4 << 20;
@@ -62,10 +62,11 @@ impl Run<'_, '_> {
         pointer: &str,
         before: Node<'_>,
         after: Node<'_>,
+        progress: &[Progress],
     ) -> Result<(), Stop> {
         let is_array = |node: Node<'_>| node.is_ndarray() || node.ndarray().is_ok();
         if is_array(before) && is_array(after) {
-            return self.opened(pointer, &before.ndarray()?, &after.ndarray()?);
+            return self.opened(pointer, [&before.ndarray()?, &after.ndarray()?], progress);
         }
         self.report(pointer.to_owned(), DifferenceKind::Value(shown(before), shown(after)))
     }
@@ -73,13 +74,14 @@ impl Run<'_, '_> {
     fn opened(
         &mut self,
         pointer: &str,
-        before: &NdArray<'_>,
-        after: &NdArray<'_>,
+        [before, after]: [&NdArray<'_>; 2],
+        progress: &[Progress],
     ) -> Result<(), Stop> {
         let datatypes = [before.datatype(), after.datatype()];
-        let [from, to] = datatypes.map(|datatype| datatype.with_byte_order(ByteOrder::Little));
+        let compared = datatypes.map(|datatype| self.compared_type(datatype, progress));
+        let [from, to] = compared.each_ref().map(|it| it.with_byte_order(ByteOrder::Little));
         if from != to {
-            let [from, to] = datatypes.map(datatype_name);
+            let [from, to] = compared.each_ref().map(datatype_name);
             self.report(pointer.to_owned(), DifferenceKind::Datatype(from, to))?;
         }
         if before.shape() != after.shape() {
@@ -90,7 +92,7 @@ impl Run<'_, '_> {
             return Ok(());
         }
         match datatypes.map(|datatype| datatype.as_record()) {
-            [Some(from), Some(to)] => self.fields(pointer, [before, after], [from, to]),
+            [Some(from), Some(to)] => self.fields(pointer, [before, after], [from, to], progress),
             [None, None] => match elements(self.compare.tolerance, before, after)? {
                 Some(elements) => {
                     self.report(pointer.to_owned(), DifferenceKind::Elements(elements))
@@ -126,12 +128,29 @@ impl Run<'_, '_> {
         Ok(is_same)
     }
 
+    /// Returns a datatype without the fields that are ignored.
+    fn compared_type(&self, datatype: &Datatype, progress: &[Progress]) -> Datatype {
+        let Some(record) = datatype.as_record().filter(|_| !progress.is_empty()) else {
+            return datatype.clone();
+        };
+        let mut fields = Vec::new();
+        for field in record.fields() {
+            let progress = self.step(progress, field.name());
+            if !self.is_ignored(&progress) {
+                let datatype = self.compared_type(field.datatype(), &progress);
+                fields.push(Field::new(field.name(), datatype).with_shape(field.shape().to_vec()));
+            }
+        }
+        Record::packed(fields).map_or_else(|_| datatype.clone(), Datatype::from)
+    }
+
     /// Compares two arrays of records field by field, each field as a separate array.
     fn fields(
         &mut self,
         pointer: &str,
         [before, after]: [&NdArray<'_>; 2],
         [from, to]: [&Record; 2],
+        progress: &[Progress],
     ) -> Result<(), Stop> {
         let below = |name: &str| {
             let mut below = pointer.to_owned();
@@ -140,15 +159,22 @@ impl Run<'_, '_> {
         };
         for field in from.fields() {
             let name = field.name();
+            let progress = self.step(progress, name);
+            if self.is_ignored(&progress) {
+                continue;
+            }
             if to.field(name).is_some() {
-                self.opened(&below(name), &before.field(name)?, &after.field(name)?)?;
+                let arrays = [&before.field(name)?, &after.field(name)?];
+                self.opened(&below(name), arrays, &progress)?;
             } else {
                 let removed = DifferenceKind::Removed("a field".to_owned());
                 self.report(below(name), removed)?;
             }
         }
         for field in to.fields().iter().filter(|field| from.field(field.name()).is_none()) {
-            self.report(below(field.name()), DifferenceKind::Added("a field".to_owned()))?;
+            if !self.is_ignored(&self.step(progress, field.name())) {
+                self.report(below(field.name()), DifferenceKind::Added("a field".to_owned()))?;
+            }
         }
         Ok(())
     }

@@ -173,7 +173,8 @@ impl Compare {
     }
 
     /// Ignores the nodes whose pointer matches a pattern, and everything below them. The pointer is relative to
-    /// the two nodes that [`run`](Self::run) compares.
+    /// the two nodes that [`run`](Self::run) compares. It may continue with the name of a field of an array of
+    /// records. An ignored field does not count as part of the type of the array either.
     #[must_use]
     pub fn ignore(mut self, pattern: Pattern) -> Self {
         self.ignore.push(pattern);
@@ -261,7 +262,7 @@ impl Run<'_, '_> {
         let mut next = Some(Pair { before, after, progress });
         while let Some(pair) = next {
             self.count_pair()?;
-            let Pair { before, after, .. } = &pair;
+            let Pair { before, after, progress } = &pair;
             if before.tag() != after.tag() {
                 let tags = [before.tag(), after.tag()].map(|tag| tag.map(str::to_owned));
                 let [from, to] = tags;
@@ -269,7 +270,7 @@ impl Run<'_, '_> {
             }
             match (before.kind(), after.kind()) {
                 _ if before.is_ndarray() || after.is_ndarray() => {
-                    self.arrays(&walk.pointer()?, *before, *after)?;
+                    self.arrays(&walk.pointer()?, *before, *after, progress)?;
                 }
                 (NodeKind::Mapping, NodeKind::Mapping)
                 | (NodeKind::Sequence, NodeKind::Sequence) => {
