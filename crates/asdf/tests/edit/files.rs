@@ -58,9 +58,10 @@ fn change(
     edit(&mut editor).unwrap();
     let planned = editor.plan().unwrap();
     let mut copy = Cursor::new(Vec::new());
-    editor.write_to(&mut copy).unwrap();
+    let copied = editor.write_to(&mut copy).unwrap();
     let report = editor.commit().unwrap();
     assert_eq!(report, planned);
+    assert_eq!((copied.blocks, &copied.unused), (report.blocks, &report.unused));
     let now = fs::read(&path).unwrap();
     assert_eq!(report.len, now.len() as u64);
     assert_eq!(report.blocks, open(&path).blocks().len().unwrap());

@@ -138,14 +138,8 @@ impl Editor {
     pub fn write_to(&self, out: impl Write + Seek) -> Result<EditReport> {
         let edited = self.edited()?;
         let sink = Stream { out, existing: Some(&**self.file.source()) };
-        let Written { len, blocks } = edited.plan()?.write(sink)?;
-        Ok(EditReport {
-            method: Method::NewFile,
-            len,
-            blocks: blocks.len(),
-            unused: Vec::new(),
-            rolled_back: self.rolled_back(),
-        })
+        let written = edited.plan()?.write(sink)?;
+        self.report(&edited, Method::NewFile, Some(written))
     }
 
     /// Applies the changes to a storage instead of the opened file. This is meant for files outside
