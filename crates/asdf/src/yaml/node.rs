@@ -430,6 +430,12 @@ impl<'a> YamlNode<'a> {
         self.entry_mentions().map(|(key, _)| key.node())
     }
 
+    /// Returns the number of a mapping's own entries, without merged entries, merge keys and duplicates.
+    #[cfg(feature = "serde")]
+    pub(crate) fn own_len(self) -> usize {
+        self.document.own_entries(self.id).len() / 2
+    }
+
     /// Iterates over all keys and values of a mapping, including merge keys and duplicates. Aliases are
     /// followed.
     pub fn raw_entries(

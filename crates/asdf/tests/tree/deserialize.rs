@@ -330,6 +330,22 @@ fn deserializing_aliases_that_expand_too_much_is_an_error() {
 }
 
 #[test]
+fn merged_entries_count_towards_the_limit_on_expansion_even_if_other_keys_are_duplicates() {
+    let wide: String = (0..1000).map(|n| format!("k{n}, ")).collect();
+    for duplicates in ["x, ".repeat(2000), String::new()] {
+        let set = format!("- &s !!set {{<<: &w {{{wide}}}, {duplicates}}}\n");
+        let text = format!("{set}- [{}]\n", "*s, ".repeat(500));
+        let document = parse_reported(text).0;
+        let uses = document.root().at(1).unwrap();
+        let limits = DeserializeLimits::default().max_expanded(0);
+        let error = uses.deserialize_with::<Vec<Vec<IgnoredAny>>>(&limits).unwrap_err();
+        assert!(place(&error).0.contains("expand to more than"), "{error}");
+        let limits = limits.max_expanded(500_501);
+        uses.deserialize_with::<Vec<Vec<IgnoredAny>>>(&limits).unwrap();
+    }
+}
+
+#[test]
 fn only_aliases_and_merge_keys_count_towards_the_limit_on_expansion() {
     let limits = DeserializeLimits::default().max_expanded(0).max_expanded_bytes(0);
     let plain = parse("a: {b: [1, {c: d}], 2: !!set {e, f}}\ng: !!omap [{h: i}]\n");

@@ -296,7 +296,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
     ) -> Result<impl ExactSizeIterator<Item = (YamlNode<'a>, YamlNode<'a>)> + use<'a>, Failure>
     {
         let entries = self.node.entries();
-        let merged = entries.len().saturating_sub(self.node.raw_entries().len());
+        let merged = entries.len().saturating_sub(self.node.own_len());
         self.walk.spend(self.node, merged as u64)?;
         Ok(entries)
     }
