@@ -23,7 +23,9 @@ impl Checker<'_> {
             self.layout.order = self.order(order.span());
         }
         if let Some(open) = self.cursor.next_if(NodeKind::SummaryOpen) {
-            self.check_summary(open);
+            if self.cursor.next_if(NodeKind::Broken).is_none() {
+                self.check_summary(open);
+            }
         }
     }
 

@@ -6,7 +6,7 @@
 //! the tree in one walk over the list.
 //!
 //! ```text
-//! layout   [Order] [SummaryOpen [Align] member* SummaryClose] item*
+//! layout   [Order] [SummaryOpen ([Align] member* SummaryClose | Broken)] item*
 //! item     Top | Up | Name (Dict | Data data | Param param | list | struct | Extend place+ | Broken)
 //! list     ListOpen (Element (data | list | DictOpen item* DictClose | Broken))* ListClose
 //! struct   StructOpen [Align] member* StructClose
@@ -16,8 +16,8 @@
 //! place    At | Align
 //! ```
 //!
-//! A `Broken` node replaces the rest of an item, member or element that has an error. A summary
-//! that cannot be parsed up to its `}` is omitted. All other constructs are complete.
+//! A `Broken` node replaces the rest of an item, member or element that has an error, and the rest of a summary
+//! that cannot be parsed up to its `}`. All other constructs are complete.
 
 mod expect;
 mod foreign;

@@ -163,15 +163,13 @@ impl Parser<'_> {
             self.take(NodeKind::Order);
         }
         if self.kind() == TokenKind::OpenBrace {
+            let start = self.tree.nodes.len();
             let node = self.begin(NodeKind::SummaryOpen);
             let open = self.bump();
-            if let Err(stop) = self.members(node, open, NodeKind::SummaryClose) {
-                self.tree.nodes.truncate(node as usize);
-                if stop == Stop::Fatal {
-                    return self.end();
-                }
-                self.skip(Within::Root);
-            }
+            let parsed = self.members(node, open, NodeKind::SummaryClose);
+            self.depth = 0;
+            // Ignore the result: at the root, recovery always succeeds.
+            let _ = self.recover(parsed, start, Within::Root);
         }
     }
 
@@ -205,8 +203,8 @@ impl Parser<'_> {
         }
     }
 
-    /// After an error in an item, member or element, replaces all of its nodes but the first with a
-    /// `Broken` node, and skips to the next item, member or element.
+    /// After an error in an item, member, element or summary, replaces all of its nodes but the first
+    /// with a `Broken` node, and skips to the next item, member or element.
     #[inline]
     fn recover(&mut self, parsed: Parsed, start: usize, within: Within) -> Parsed {
         match parsed {
@@ -219,7 +217,7 @@ impl Parser<'_> {
     fn recover_from(&mut self, stop: Stop, start: usize, within: Within) -> Parsed {
         let at = self.peek().start;
         if self.tree.nodes.len() > start {
-            self.tree.nodes.truncate(start + 1);
+            self.keep_first(start);
             self.push(NodeKind::Broken, Span::new(at, at));
         }
         if stop == Stop::Fatal && within != Within::Root {
@@ -231,6 +229,20 @@ impl Parser<'_> {
         }
         self.skip(within);
         Ok(())
+    }
+
+    /// Removes all nodes after the node `first`, which begins an item, member, element or summary. The
+    /// comments on the removed nodes are attached to `first` instead.
+    fn keep_first(&mut self, first: usize) {
+        self.tree.nodes.truncate(first + 1);
+        let from = self.tree.nodes[first].start;
+        let first = u32::try_from(first).unwrap_or(Comment::LAYOUT);
+        let attached = |subject: u32| subject.min(first);
+        let inside = self.tree.comments.iter_mut().rev().take_while(|comment| comment.start > from);
+        for comment in inside {
+            comment.subject = attached(comment.subject);
+        }
+        self.subject = attached(self.subject);
     }
 
     /// Skips the rest of the text.

@@ -97,7 +97,7 @@ pub enum NodeKind {
     Align,
     /// The value of a fixed parameter, with its sign.
     Integer,
-    /// The rest of an item, member or element that has an error.
+    /// The rest of an item, member, element or summary that has an error.
     Broken,
 }
 

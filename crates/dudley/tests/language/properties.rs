@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use dudley::diagnostic::Place;
 use dudley::layout::Found;
-use dudley::text::{Lexer, Tree};
+use dudley::text::{Comment, Lexer, NodeKind, TokenKind, Tree};
 use dudley::{Layout, Limits, Order, Resolver, Rules, Values};
 use proptest::prelude::*;
 
@@ -349,6 +349,29 @@ proptest! {
         let tree = Tree::parse(&text, &Limits::default());
         prop_assert!(tree.nodes.is_sorted_by_key(|node| node.start));
         prop_assert!(tree.diagnostics.is_sorted_by_key(|error| error.place.offset));
+    }
+
+    #[test]
+    fn every_documentation_or_attribute_comment_has_a_subject_that_begins_before_it(text in soup()) {
+        let tree = Tree::parse(&text, &Limits::default());
+        let is_kept = |kind| matches!(kind, TokenKind::Doc | TokenKind::Attributes);
+        let expected = Lexer::new(&text).filter(|token| is_kept(token.kind)).map(|token| token.start);
+        let found = tree.comments.iter().map(|comment| comment.start);
+        prop_assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        for comment in tree.comments.iter().filter(|comment| comment.subject != Comment::LAYOUT) {
+            let subject = tree.nodes[comment.subject as usize];
+            prop_assert!(subject.start < comment.start);
+            let is_subject = matches!(
+                subject.kind,
+                NodeKind::Name
+                    | NodeKind::Unnamed
+                    | NodeKind::Element
+                    | NodeKind::Top
+                    | NodeKind::Up
+                    | NodeKind::SummaryOpen
+            );
+            prop_assert!(is_subject, "{:?}", subject);
+        }
     }
 }
 

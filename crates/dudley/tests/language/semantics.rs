@@ -2,7 +2,8 @@
 
 use dudley::diagnostic::Code;
 use dudley::layout::{Binding, Declaration, Dim, Field, Found, ParamValue, Subject};
-use dudley::{ItemId, Layout, ParseOptions};
+use dudley::text::Tree;
+use dudley::{ItemId, Layout, Limits, ParseOptions};
 
 use crate::parse;
 
@@ -265,6 +266,31 @@ fn comments_belong_to_the_preceding_declaration() {
     .map(|(path, docs)| (path.to_owned(), docs.to_owned()));
     expected.sort();
     assert_eq!(told, expected);
+}
+
+/// The tree does not contain the parts of a broken declaration, so their comments belong to the declaration.
+#[test]
+fn comments_in_a_broken_declaration_belong_to_that_declaration() {
+    for (text, expected) in [
+        ("## all\n{ ## a\n % ## b\n N : i8 ## c\n y = f8 ## d", "all {:a {:b N:c y:d"),
+        ("{ N : i8 ## a\n { } ## b\n", "{:a {:b"),
+        ("{ N : i8 ## a\n", "{:a"),
+        ("x = { a = i1 ## a\n }[$] ## b\n y = f8 ## c", "x:a x:b y:c"),
+        ("t { a = { b = i1 ## a\n }[$] ## b\n c = i1 ## c\n }", "a:a a:b c:c"),
+        ("l [f8, [i1, ## a\n i2 ## b\n $ ## c\n ] $ ## d\n , f4 ## e\n ]", "[:a [:b [:c [:d f4:e"),
+    ] {
+        let tree = Tree::parse(text, &Limits::default());
+        assert!(!tree.diagnostics.is_empty(), "{text}");
+        let part = |start: u32, end: u32| &text[start as usize..end as usize];
+        let told = tree.comments.iter().map(|comment| {
+            let words = part(comment.start + 2, comment.end).trim();
+            match tree.nodes.get(comment.subject as usize) {
+                Some(node) => format!("{}:{words}", part(node.start, node.end)),
+                None => words.to_owned(),
+            }
+        });
+        assert_eq!(told.collect::<Vec<_>>().join(" "), expected, "{text}");
+    }
 }
 
 /// Number of items in a long layout.
