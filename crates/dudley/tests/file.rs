@@ -226,6 +226,13 @@ fn a_list_of_counted_elements_is_not_stacked() {
     let elements: Vec<Vec<u8>> = list.iter().map(|one| one.unwrap().read().unwrap()).collect();
     assert_eq!(elements, [[5, 6], [7, 8]]);
     assert!(list.stacked().unwrap().is_none());
+    // The count follows the elements, so each array begins at the address of its list element.
+    let text = "T {N : u1 @3  \"\" = u1[N] @0}  l [T, T]";
+    let counted = open(text, &[5, 6, 0, 2, 7, 8, 9, 3]).unwrap();
+    let list = counted.list("/l").unwrap();
+    let elements: Vec<Vec<u8>> = list.iter().map(|one| one.unwrap().read().unwrap()).collect();
+    assert_eq!(elements, [vec![5, 6], vec![7, 8, 9]]);
+    assert!(list.stacked().unwrap().is_none());
 }
 
 #[test]

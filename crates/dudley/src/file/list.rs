@@ -91,8 +91,8 @@ impl<'f> List<'f> {
 
     /// Returns all elements as one array, with the index in the list as its first dimension.
     /// Returns `None` if the list is empty, or if its elements have a filter, differ in type or
-    /// shape, or are not evenly spaced in ascending order. Also returns `None` for a list of
-    /// counted text.
+    /// shape, or are not evenly spaced in ascending order. Also returns `None` if the size of the
+    /// elements depends on their contents, as in counted text.
     ///
     /// # Errors
     ///
@@ -101,14 +101,15 @@ impl<'f> List<'f> {
         let Some(&first) = self.elements.first() else { return Ok(None) };
         let one = self.get(0)?;
         let data = |id| self.file.layout().data_of(id);
-        let address = |id| self.file.table().row_of(id).and_then(|row| row.address());
-        let (Some(start), Some(declared)) = (address(first), data(first)) else { return Ok(None) };
-        let is_in_file = self.file.layout().filter(declared).is_none();
-        if !is_in_file || one.layout().offset() != start {
-            // Do not stack elements that have a filter, or whose array begins after a parameter, as in
-            // counted text.
+        let row = |id| self.file.table().row_of(id);
+        let address = |id| row(id).and_then(|row| row.address());
+        let Some((found, declared)) = row(first).zip(data(first)) else { return Ok(None) };
+        let entry = self.file.table().entry(found);
+        // The filter may come from a typedef, so ask the entry, not the declaration.
+        if entry.filter().is_some() || entry.is_indeterminate() {
             return Ok(None);
         }
+        let Some(start) = entry.address() else { return Ok(None) };
         let second = self.elements.get(1).and_then(|&id| address(id));
         let stride = second.map_or(Some(0), |second| second.checked_sub(start));
         let Some(stride) = stride.and_then(|stride| i64::try_from(stride).ok()) else {
