@@ -166,7 +166,7 @@ impl Maker<'_> {
                     None
                 } else {
                     let frame = self.measure.scope.frame();
-                    self.measure.struct_size(id, frame).ok()
+                    self.measure.struct_size(id, frame).ok().flatten()
                 }
             }
         };

@@ -298,7 +298,7 @@ impl<'r> Inner<'r> {
                 let size = if is_ragged {
                     self.measure.fields(*id, frame, stored.address, None)?
                 } else {
-                    Some(self.measure.struct_size(*id, frame)?)
+                    self.measure.struct_size(*id, frame)?
                 };
                 self.measure.scope.leave(frame);
                 Ok(size)
@@ -332,9 +332,14 @@ impl<'r> Inner<'r> {
     pub(crate) fn members(&mut self, stored: &Stored) -> Result<Vec<Part>> {
         let mut of_all = stored.clone();
         if !stored.is_ragged(self.measure.layout) {
-            let mut stride = self.size(stored)?.unwrap_or_default();
+            let shape = stored.shape().unwrap_or_default();
+            let mut stride = match self.size(stored)? {
+                Some(size) => size,
+                None if shape.is_empty() => 0,
+                None => return Ok(Vec::new()),
+            };
             let start = of_all.outer.len();
-            for &len in stored.shape().unwrap_or_default().iter().rev() {
+            for &len in shape.iter().rev() {
                 of_all.outer.insert(start, (len, stride));
                 stride = multiply(stride, len)?;
             }
@@ -351,7 +356,8 @@ impl<'r> Inner<'r> {
         }
         let one = Stored { shape: Some(Vec::new()), ..stored.clone() };
         if !stored.is_ragged(self.measure.layout) {
-            let offset = multiply(self.size(stored)?.unwrap_or_default(), index)?;
+            let Some(size) = self.size(stored)? else { return Ok(None) };
+            let offset = multiply(size, index)?;
             let address = stored.address.map(|address| add(address, offset)).transpose()?;
             let mut one = Stored { address, ..one };
             one.trail.push(Step::Instance(index));
@@ -480,6 +486,9 @@ impl<'r> Inner<'r> {
             Closed::Struct(id, _) if layout.struct_type(*id).depth > array::MAX_RECORD_DEPTH => {
                 let message = "structs nest deeper than numpy records can".to_owned();
                 return Err(Trouble::Is(Code::BeyondLimit, message).into());
+            }
+            Closed::Struct(..) if self.size(stored)?.is_none() => {
+                return Ok(Err("its size depends on the stream"));
             }
             Closed::Struct(id, free) => {
                 let frame = self.measure.scope.enter(free);

@@ -301,29 +301,31 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         let size = match element.base {
             Base::Primitive(primitive, _) => F::Sizes::constant(primitive.size()),
             Base::Struct(id, _) if self.layout.struct_type(id).is_indeterminate => return Ok(None),
-            Base::Struct(id, frame) => self.struct_size(id, frame)?,
+            Base::Struct(id, frame) => match self.struct_size(id, frame)? {
+                Some(size) => size,
+                None => return Ok(None),
+            },
         };
         self.facts.sizes_mut().times(count, &element.factors, &size).map(Some)
     }
 
-    /// Returns the size of an instance. The size must not depend on the contents of the instance.
+    /// Returns the size of an instance, or `None` if it depends on a free name whose value is not known. The
+    /// size must not depend on the contents of the instance.
     #[inline]
-    pub(crate) fn struct_size(&mut self, id: TypeId, frame: Frame) -> Result<F::Size> {
+    pub(crate) fn struct_size(&mut self, id: TypeId, frame: Frame) -> Result<Option<F::Size>> {
         match &self.sizes[id.index()] {
-            Some(known) => Ok(known.clone()),
+            Some(known) => Ok(Some(known.clone())),
             None => self.measure_struct(id, frame),
         }
     }
 
-    fn measure_struct(&mut self, id: TypeId, frame: Frame) -> Result<F::Size> {
-        let count = self.layout.free_names(id).len();
-        let none = || F::Sizes::constant(0);
-        if count == 0 {
-            let size = self.fields(id, frame, None, None)?.unwrap_or_else(none);
-            self.sizes[id.index()] = Some(size.clone());
-            return Ok(size);
+    fn measure_struct(&mut self, id: TypeId, frame: Frame) -> Result<Option<F::Size>> {
+        if self.layout.free_names(id).len() > 0 {
+            return self.size_by_values(id, frame, None);
         }
-        Ok(self.size_by_values(id, frame, None)?.unwrap_or_else(none))
+        let size = self.fields(id, frame, None, None)?;
+        self.sizes[id.index()].clone_from(&size);
+        Ok(size)
     }
 
     /// Returns the size of an instance, which may depend on its contents. Uses the cache only for

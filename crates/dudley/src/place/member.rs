@@ -141,9 +141,10 @@ fn of_array<'a>(
     if element.is_compressed {
         return Ok(());
     }
-    if !measure.layout.struct_type(id).is_indeterminate {
+    let is_indeterminate = measure.layout.struct_type(id).is_indeterminate;
+    let size = if is_indeterminate { None } else { measure.struct_size(id, frame)? };
+    if let Some(mut stride) = size {
         let mut inside = around.clone();
-        let mut stride = measure.struct_size(id, frame)?;
         let start = inside.strides.len();
         for &len in shape.iter().rev() {
             inside.strides.insert(start, stride);

@@ -174,6 +174,35 @@ fn an_unknown_value_in_a_struct_makes_later_addresses_unknown() {
 }
 
 #[test]
+fn the_size_of_a_type_is_unknown_if_it_depends_on_an_unknown_parameter_of_the_enclosing_struct() {
+    let text = "t { z = u1  a = u1[N] }  x = { N : u1  b = t[2] }  y = u1";
+    assert_eq!(addresses(text, &[]), [Some(0), None]);
+    assert_eq!(addresses(text, &[("N", 3)]), [0, 9].map(Some));
+    let layout = Layout::parse(text).unwrap();
+    let resolver = Resolver::new(&layout);
+    let table = resolver.table().unwrap();
+    let mut found = Vec::new();
+    resolver
+        .walk(&table, table.rows(), |_, row| {
+            found.extend(row.map(|row| (row.path, row.address)));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let found: Vec<_> = found.iter().map(|(path, address)| (path.as_str(), *address)).collect();
+    assert_eq!(
+        found,
+        [
+            ("/x.N", Some(0)),
+            ("/x.b", Some(1)),
+            ("/x.b[0].z", Some(1)),
+            ("/x.b[0].a", Some(2)),
+            ("/x.b[1].z", None),
+            ("/x.b[1].a", None),
+        ]
+    );
+}
+
+#[test]
 fn sizes_and_addresses_are_limited_to_63_bits() {
     let max = i64::MAX;
     assert_eq!(code("a = u1[0x7fffffffffffffff]  b = i1", &[]), "E040");
