@@ -354,26 +354,30 @@ impl<'r> Inner<'r> {
         if stored.count().is_none_or(|count| index >= count) || stored.is_compressed {
             return Ok(None);
         }
-        let one = Stored { shape: Some(Vec::new()), ..stored.clone() };
+        let is_array = stored.shape().is_some_and(|shape| !shape.is_empty());
+        let mut one = Stored { shape: Some(Vec::new()), ..stored.clone() };
+        if is_array {
+            one.trail.push(Step::Instance(index));
+        }
         if !stored.is_ragged(self.measure.layout) {
             let Some(size) = self.size(stored)? else { return Ok(None) };
             let offset = multiply(size, index)?;
             let address = stored.address.map(|address| add(address, offset)).transpose()?;
-            let mut one = Stored { address, ..one };
-            one.trail.push(Step::Instance(index));
-            return Ok(Some(one));
+            return Ok(Some(Stored { address, ..one }));
         }
         let mut at = one;
-        at.trail.push(Step::Instance(0));
         for number in 0..index {
+            at.number(number);
             match self.size(&at)? {
                 Some(0) if self.measure.facts.is_size_of_all() => break,
                 Some(size) => {
-                    at.number(number + 1);
                     at.address = at.address.map(|address| add(address, size)).transpose()?;
                 }
                 None => return Ok(None),
             }
+        }
+        if index > 0 {
+            at.number(index);
         }
         Ok(Some(at))
     }

@@ -104,6 +104,8 @@ pub(crate) struct Element<F = ()> {
     pub(crate) count: Option<u64>,
     /// The dimensions of unknown length.
     pub(crate) factors: F,
+    /// Whether the array has any dimensions.
+    pub(crate) is_array: bool,
     /// The outermost `->` filter or, without one, the outermost `<-` filter.
     pub(crate) filter: Option<FilterId>,
     /// Whether `filter` is a `->` filter.
@@ -115,6 +117,7 @@ struct Extent<F> {
     /// The product of the dimensions, which saturates at `u64::MAX`. It is 0 if any dimension is 0.
     count: u64,
     factors: F,
+    is_array: bool,
     is_known: bool,
     filter: Option<FilterId>,
     is_compressed: bool,
@@ -122,7 +125,14 @@ struct Extent<F> {
 
 impl<F: Default> Default for Extent<F> {
     fn default() -> Self {
-        Self { count: 1, factors: F::default(), is_known: true, filter: None, is_compressed: false }
+        Self {
+            count: 1,
+            factors: F::default(),
+            is_array: false,
+            is_known: true,
+            filter: None,
+            is_compressed: false,
+        }
     }
 }
 
@@ -135,8 +145,8 @@ impl<F> Extent<F> {
             1..=MAX => Some(self.count),
             _ => return Err(overflow("the size")),
         };
-        let Self { factors, filter, is_compressed, .. } = self;
-        Ok(Element { base, count, factors, filter, is_compressed })
+        let Self { factors, is_array, filter, is_compressed, .. } = self;
+        Ok(Element { base, count, factors, is_array, filter, is_compressed })
     }
 }
 
@@ -282,11 +292,12 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
             };
             dim(&len);
             match len {
-                Len::Removed => {}
+                Len::Removed => continue,
                 Len::Unknown => extent.is_known = false,
                 Len::Known(len) => extent.count = extent.count.saturating_mul(len),
                 Len::Factor(factor) => N::push(&mut extent.factors, factor),
             }
+            extent.is_array = true;
         }
         if let Some(id) = data.filter {
             let compresses = layout.filter_of(id).kind == FilterKind::Compress;

@@ -115,7 +115,7 @@ impl<'r> Facts<'r> for Stream<'r> {
         let (Some(count), Base::Struct(id, frame)) = (element.count, element.base) else {
             return Ok(None);
         };
-        if stream.is_none() && !values.has_elements() {
+        if !element.is_array || stream.is_none() && !values.has_elements() {
             let size = measure.instance_size(id, frame, address)?;
             return size.map(|size| multiply(count, size)).transpose();
         }
@@ -176,22 +176,36 @@ impl Measure<'_> {
             return by_name;
         }
         self.asked += 1;
-        let path = match self.layout.param(id).scope {
-            Owner::Dict(_) => self.layout.subject_path(id.into()),
+        let (path, of_all) = match self.layout.param(id).scope {
+            Owner::Dict(_) => (self.layout.subject_path(id.into()), None),
             Owner::Struct(_) => {
-                let mut path = self.trail_path();
-                path.push('.');
-                push_name(&mut path, self.layout.param_name(id));
-                path
+                let is_instance = |step: &Step| matches!(step, Step::Instance(_));
+                let of_all = self.facts.trail.iter().any(is_instance);
+                (self.field_path(id, true), of_all.then(|| self.field_path(id, false)))
             }
         };
         // Count long paths as extra steps, because names may be as long as the layout text.
         self.steps += path.len() as u64 / 64;
-        values.get(&path).or_else(|| values.get(&without_elements(&path))).or(by_name)
+        let of_all = || of_all.and_then(|path| values.get(&path));
+        let without_elements = || values.get(&without_elements(&path));
+        values.get(&path).or_else(of_all).or_else(without_elements).or(by_name)
+    }
+
+    /// Returns the path of a parameter in the instance being measured, with or without the indices of
+    /// instances.
+    fn field_path(&self, id: ParamId, with_instances: bool) -> String {
+        let mut path = self.path(with_instances);
+        path.push('.');
+        push_name(&mut path, self.layout.param_name(id));
+        path
     }
 
     /// Returns the path of the array or instance being measured.
     pub(crate) fn trail_path(&self) -> String {
+        self.path(true)
+    }
+
+    fn path(&self, with_instances: bool) -> String {
         use std::fmt::Write as _;
 
         let mut path = self.layout.path(self.facts.item);
@@ -201,9 +215,10 @@ impl Measure<'_> {
                     path.push('.');
                     push_name(&mut path, self.layout.member_name(id));
                 }
-                Step::Instance(index) => {
+                Step::Instance(index) if with_instances => {
                     let _ = write!(path, "[{index}]");
                 }
+                Step::Instance(_) => {}
             }
         }
         path
@@ -215,7 +230,7 @@ fn address(base: Option<u64>, offset: Option<&u64>) -> Result<Option<u64>> {
 }
 
 /// Removes the indices of instances and list elements from a path. A value for a path without indices applies
-/// to all instances.
+/// to all instances and list elements.
 fn without_elements(path: &str) -> String {
     let mut plain = String::with_capacity(path.len());
     let mut rest = path;

@@ -203,6 +203,16 @@ fn the_size_of_a_type_is_unknown_if_it_depends_on_an_unknown_parameter_of_the_en
 }
 
 #[test]
+fn values_for_list_elements_and_for_structs_in_an_instance_determine_sizes() {
+    let counted = "{ N : u1  v = u1[N] }";
+    let list = format!("l [{counted}[2], {counted}]  y = u1");
+    assert_eq!(addresses(&list, &[("/l[0].N", 1), ("/l[1].N", 2)]), [0, 4, 7].map(Some));
+    assert_eq!(addresses(&list, &[("/l.N", 1), ("/l[0][1].N", 3)]), [0, 6, 8].map(Some));
+    let nested = format!("x = {{ y = {counted} }}[2]  z = u1");
+    assert_eq!(addresses(&nested, &[("/x[0].y.N", 1), ("/x[1].y.N", 2)]), [0, 5].map(Some));
+}
+
+#[test]
 fn sizes_and_addresses_are_limited_to_63_bits() {
     let max = i64::MAX;
     assert_eq!(code("a = u1[0x7fffffffffffffff]  b = i1", &[]), "E040");

@@ -159,6 +159,24 @@ fn a_stored_parameter_without_a_value_is_an_error_only_if_a_shape_needs_it() {
 }
 
 #[test]
+fn values_for_list_elements_and_for_structs_in_an_instance_are_written() {
+    let counted = "{ N : u1  v = u1[N] }";
+    let layout = format!("l [{counted}[2], {counted}]  x = {{ y = {counted} }}[2]");
+    let values = Values::new().with("/l[0].N", 1).with("/l[1].N", 2);
+    let values = values.with("/x[0].y.N", 1).with("/x[1].y.N", 2);
+    let (bytes, report) = written(&with_values(Order::Little, values), &layout, |writer| {
+        writer.put("/l[0][0].v", &[1_u8])?;
+        writer.put("/l[0][1].v", &[2_u8])?;
+        writer.put("/l[1].v", &[3_u8, 4])?;
+        writer.put("/x[0].y.v", &[5_u8])?;
+        writer.put("/x[1].y.v", &[6_u8, 7])
+    })
+    .unwrap();
+    assert_eq!(report.missing, [""; 0]);
+    assert_eq!(bytes[16..28], [1, 1, 1, 2, 2, 3, 4, 1, 5, 2, 6, 7]);
+}
+
+#[test]
 fn an_array_in_a_struct_whose_shape_is_unknown_cannot_be_put() {
     let put = |writer: &mut dudley::Writer<'_>| writer.put("/x.a", &[1.0]);
     let error = written(&options(Order::Little), "x = { n : i4  a = f8[n] }", put).unwrap_err();
