@@ -155,7 +155,11 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
 /// Returns the path of a subject for a message. If the path is longer than 200 characters, returns
 /// only its end.
 pub(crate) fn short_path(layout: &Layout, subject: Subject) -> String {
-    let path = layout.subject_path(subject);
+    shortened(layout.subject_path(subject))
+}
+
+/// Returns the end of a path if it is longer than 200 characters, and otherwise the path itself.
+pub(crate) fn shortened(path: String) -> String {
     match path.char_indices().rev().nth(199) {
         Some((start, _)) if start > 0 => format!("..{}", &path[start..]),
         _ => path,

@@ -31,7 +31,7 @@
 //! | `pass`, `resolver`, `table` | the pass over all declarations, and the resulting addresses |
 //! | `member`, `inside` | walking the members of structs; accessing parts of an item's data |
 //! | `location`, `strided` | the positions of array elements, for [`binio::array`] |
-//! | `diagnose`, `diff` | reporting irregular addresses; comparing two layouts |
+//! | `diagnose`, `unknown`, `diff` | reporting irregular addresses; explaining unknown sizes; comparing two layouts |
 
 pub(crate) mod align;
 pub(crate) mod diagnose;
@@ -55,6 +55,8 @@ mod stream;
 #[cfg(feature = "read")]
 pub(crate) mod strided;
 pub(crate) mod table;
+#[cfg(feature = "write")]
+mod unknown;
 pub(crate) mod values;
 
 pub use diff::{Change, ChangeKind, Comparison, diff};
@@ -67,7 +69,7 @@ pub use table::{Entry, Row, Shape};
 #[cfg(feature = "read")]
 pub(crate) use diagnose::TAIL_ALIGN;
 #[cfg(feature = "write")]
-pub(crate) use diagnose::alignment;
+pub(crate) use diagnose::{alignment, shortened};
 #[cfg(feature = "read")]
 pub(crate) use diff::contradiction;
 #[cfg(feature = "read")]
@@ -85,5 +87,7 @@ pub(crate) use rules::Rules;
 pub(crate) use scope::{Result as Outcome, Trouble};
 #[cfg(feature = "read")]
 pub(crate) use table::AddressTable;
+#[cfg(feature = "write")]
+pub(crate) use unknown::Unknown;
 #[cfg(feature = "read")]
 pub(crate) use values::Values;

@@ -49,6 +49,12 @@ impl<'r> Stream<'r> {
         self.source.is_some() || !self.values.has_elements()
     }
 
+    /// Returns `true` if the caller supplied a value for a single instance or list element.
+    #[cfg(feature = "write")]
+    pub(crate) fn has_values_for_instances(&self) -> bool {
+        self.values.has_elements()
+    }
+
     /// Reads the length of a compressed array, and returns its size in bytes, including the count. Fails if the
     /// compressed bytes do not fit into the stream.
     fn compressed_len(&self, stream: &dyn ReadAt, address: u64) -> Result<u64> {

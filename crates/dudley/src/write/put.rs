@@ -78,8 +78,10 @@ impl Writer<'_> {
     /// [`File::get`](crate::File::get), or if the path leads to a parameter. Fails with
     /// [`Mismatch`](ErrorKind::Mismatch) if the number of elements is wrong, or if the array can no longer be
     /// changed, because it has been written to a stream or belongs to the file that is being extended. Fails
-    /// with [`Read`](ErrorKind::Read) if the type in the file cannot represent an element, or if the file
-    /// cannot be written, and with [`Filter`](ErrorKind::Filter) if the array cannot be compressed.
+    /// with [`Layout`](ErrorKind::Layout) if a size or address depends on a parameter stored in a struct, and
+    /// the parameter has no value. Fails with [`Read`](ErrorKind::Read) if the type in the file cannot
+    /// represent an element, or if the file cannot be written, and with [`Filter`](ErrorKind::Filter) if the
+    /// array cannot be compressed.
     pub fn put<T: Element>(&mut self, path: &str, elements: &[T]) -> Result<(), Error> {
         self.put_elements::<T>(path, elements.len(), Packed::Borrowed(array::as_bytes(elements)))
     }

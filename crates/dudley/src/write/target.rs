@@ -55,7 +55,7 @@ impl Writer<'_> {
             }
             return Ok(Destination { index, inside, datatype, shape: own, strided: None });
         }
-        let len = row.nbytes().ok_or_else(|| reason("its size depends on an unknown value"))?;
+        let len = row.nbytes().ok_or_else(|| self.unknown(row))?;
         let location = inner.location(&stored).map_err(|trouble| fail(*trouble))?;
         let (datatype, strided) = location.map_err(reason)?.into_strided(len)?;
         let shape = strided.shape().to_vec();

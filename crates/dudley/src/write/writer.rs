@@ -16,7 +16,9 @@ use crate::diagnostic::Code;
 use crate::error::{Error, ErrorKind};
 use crate::filter::{Declared, FilterRegistry};
 use crate::layout::{Layout, Order, Param, ParamValue, Subject};
-use crate::place::{AddressTable, Inner, Inputs, Row, Trouble, integer_bytes, to_error};
+use crate::place::{
+    AddressTable, Inner, Inputs, Row, Trouble, Unknown, integer_bytes, shortened, to_error,
+};
 use crate::signature::Signature;
 
 /// The target to which a file is written.
@@ -287,6 +289,9 @@ impl<'w> Writer<'w> {
                     .values
                     .set_compressed(path, held.or(row.nbytes()).unwrap_or_default());
             } else if self.put[index].is_nothing() && self.has_params(row) {
+                if row.nbytes().is_none() {
+                    return Err(self.unknown(row));
+                }
                 let bytes = self.take(index)?;
                 self.put[index].add(Vec::new());
                 self.store(index, Packed::Kept(bytes.into()))?;
@@ -305,24 +310,31 @@ impl<'w> Writer<'w> {
 
     /// Returns the error for a row whose address or size is unknown. Usually, the reason is that a
     /// parameter in a struct has no value.
-    fn unknown(&self, row: Row) -> Error {
-        let data = match row.subject() {
-            Subject::Item(id) => self.layout.data_of(id),
-            _ => None,
-        };
-        let stored = data.map(|data| self.layout.stored_params(data)).unwrap_or_default();
-        let unknown = stored
-            .into_iter()
-            .find(|&id| self.inputs.rules.values.get(self.layout.param_name(id)).is_none());
-        let Some(id) = unknown else {
-            let path = self.layout.subject_path(row.subject());
-            let reason = "its address depends on an unknown value";
-            return ErrorKind::NotStrided { path, reason }.into();
-        };
-        let name = self.layout.param_name(id);
-        let message = format!("the value of parameter `{name}` is not known");
-        let trouble = Trouble::Param(Code::ValueUnknown, id, message);
-        to_error(&self.layout, trouble, row.subject())
+    pub(super) fn unknown(&self, row: Row) -> Error {
+        let Subject::Item(item) = row.subject() else { return self.unknown_address(row) };
+        let mut inner = Inner::new(&self.layout, &self.inputs, self.table.numbers());
+        match inner.measure.first_unknown(item) {
+            Ok(None) => self.unknown_address(row),
+            Ok(Some(Unknown { path, param: None })) => {
+                let reason = "compressed arrays inside structs cannot be written";
+                ErrorKind::NotStrided { path, reason }.into()
+            }
+            Ok(Some(Unknown { path, param: Some(id) })) => {
+                let (path, name) = (shortened(path), self.layout.param_name(id));
+                let message = format!(
+                    "the shape of `{path}` depends on parameter `{name}`, whose value is not known"
+                );
+                let trouble = Trouble::Param(Code::ValueUnknown, id, message);
+                to_error(&self.layout, trouble, row.subject())
+            }
+            Err(trouble) => to_error(&self.layout, *trouble, row.subject()),
+        }
+    }
+
+    fn unknown_address(&self, row: Row) -> Error {
+        let path = self.layout.subject_path(row.subject());
+        let reason = "its address depends on an unknown value";
+        ErrorKind::NotStrided { path, reason }.into()
     }
 
     /// Computes all addresses, after the lengths of compressed arrays have become known. Fails if

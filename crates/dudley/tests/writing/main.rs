@@ -177,6 +177,37 @@ fn values_for_list_elements_and_for_structs_in_an_instance_are_written() {
 }
 
 #[test]
+fn an_unknown_size_is_blamed_on_the_array_that_causes_it() {
+    let counted = "x = { N : u1  a = u1[N] }[2]";
+    let with_size_nothing = "x = { K : u1  N : u1  a = u1[N] }";
+    let compressed = "x = { N : u1  a = u1[N]  z = u1[3] -> gzip }";
+    let twice = "x = { N : u1  M : u1  a = u1[N]  b = u1[M] }";
+    let nested = "t { b = u1[N] }  x = { N : u1  M : u1  a = u1[M]  c = t }";
+    let depends = |array: &str, param: &str| {
+        format!("the shape of `{array}` depends on parameter `{param}`, whose value is not known")
+    };
+    for (layout, values, message) in [
+        (twice, Values::new().with("/x.N", 1), depends("/x.b", "M")),
+        (nested, Values::new().with("/x.M", 1), depends("/x.c.b", "N")),
+        (counted, Values::new().with("/x[0].N", 1), depends("/x[1].a", "N")),
+        (counted, Values::new(), depends("/x.a", "N")),
+        (with_size_nothing, Values::new(), depends("/x.a", "N")),
+        (with_size_nothing, Values::new().with("K", 1), depends("/x.a", "N")),
+        (
+            compressed,
+            Values::new().with("/x.N", 1),
+            "`/x.z` cannot be read as an array: compressed arrays inside structs".to_owned(),
+        ),
+    ] {
+        let error = written(&with_values(Order::Little, values), layout, |_| Ok(())).unwrap_err();
+        assert!(error.to_string().contains(&message), "{layout}: {error}");
+    }
+    let options = with_values(Order::Little, Values::new().with("/x.N", 1));
+    let error = written(&options, twice, |writer| writer.put("/x.a", &[1_u8])).unwrap_err();
+    assert!(error.to_string().contains(&depends("/x.b", "M")), "{error}");
+}
+
+#[test]
 fn an_array_in_a_struct_whose_shape_is_unknown_cannot_be_put() {
     let put = |writer: &mut dudley::Writer<'_>| writer.put("/x.a", &[1.0]);
     let error = written(&options(Order::Little), "x = { n : i4  a = f8[n] }", put).unwrap_err();
