@@ -118,9 +118,9 @@ pub enum ErrorKind {
         /// A description of the error.
         message: String,
     },
-    /// Data is missing in a file that is being written.
+    /// Data, or the value of a stored parameter, is missing in a file that is being written.
     Missing {
-        /// The paths of the missing data.
+        /// The paths of the missing data, and of the parameters without a value.
         paths: Vec<String>,
     },
     /// A file cannot be patched or extended as requested.

@@ -316,12 +316,15 @@ impl Layout {
         self.struct_type(id).free.of(&self.free_names).iter().map(|&name| self.names.text(name))
     }
 
-    /// Returns the stored parameters of an array's struct type and of the types nested in it.
+    /// Returns the stored parameters of a struct type and of the types nested in it.
     #[cfg(feature = "write")]
-    pub(crate) fn stored_params(&self, data: &Data) -> Vec<ParamId> {
+    pub(crate) fn stored_params(&self, datatype: Datatype) -> Vec<ParamId> {
         let mut stored = Vec::new();
+        if matches!(datatype, Datatype::Primitive(..)) {
+            return stored;
+        }
         let mut seen = std::collections::HashSet::new();
-        let mut open = vec![data.datatype];
+        let mut open = vec![datatype];
         while let Some(datatype) = open.pop() {
             let Datatype::Struct(id) = datatype else { continue };
             if !seen.insert(id) {

@@ -382,6 +382,19 @@ impl<'r> Inner<'r> {
         Ok(Some(at))
     }
 
+    /// Returns `true` if the caller supplied a value for a parameter in a single instance of this array, or in a
+    /// single instance of an array inside it.
+    #[cfg(feature = "write")]
+    pub(crate) fn has_values_for_instances(&mut self, stored: &Stored) -> bool {
+        let Some(id) = stored.struct_type() else { return false };
+        if !self.measure.facts.has_values_for_instances() {
+            return false;
+        }
+        self.measure.facts.at(stored.item, &stored.trail);
+        !self.measure.layout.stored_params(Datatype::Struct(id)).is_empty()
+            && self.measure.has_values_inside()
+    }
+
     /// Calls `visit` with each instance in order. The instances may differ in size. Stops after an empty
     /// instance if all later instances must be empty too, and after an instance of unknown size.
     #[cfg(feature = "write")]
@@ -406,18 +419,20 @@ impl<'r> Inner<'r> {
         Ok(())
     }
 
-    /// Writes an integer into every instance of a stored parameter.
+    /// Writes the value of a stored parameter into every instance.
     #[cfg(feature = "write")]
     pub(crate) fn put_integer(
         &mut self,
         stored: &Stored,
+        id: crate::layout::ParamId,
         value: i64,
         bytes: &mut [u8],
     ) -> Result<()> {
         let Closed::Primitive(integer, order) = stored.base else { return Ok(()) };
         let invalid = || {
-            let message = format!("{value} is not a valid {integer}");
-            Box::new(Trouble::Is(Code::Overflow, message))
+            let name = self.measure.layout.param_name(id);
+            let message = format!("{value} is not a valid {integer} for parameter `{name}`");
+            Box::new(Trouble::Param(Code::Overflow, id, message))
         };
         let value = integer_bytes(value, integer, order).ok_or_else(invalid)?;
         let Ok(location) = self.location(stored)? else { return Err(internal()) };

@@ -197,6 +197,15 @@ impl Measure<'_> {
         values.get(&path).or_else(of_all).or_else(without_elements).or(by_name)
     }
 
+    /// Returns `true` if the caller supplied a value for a path that contains an index after the path of the array
+    /// being measured.
+    #[cfg(feature = "write")]
+    pub(crate) fn has_values_inside(&self) -> bool {
+        let path = self.trail_path();
+        let is_inside = |key: &str| key.strip_prefix(&*path).is_some_and(|rest| rest.contains(']'));
+        self.facts.values.keys().any(is_inside)
+    }
+
     /// Returns the path of a parameter in the instance being measured, with or without the indices of
     /// instances.
     fn field_path(&self, id: ParamId, with_instances: bool) -> String {

@@ -1,12 +1,14 @@
-//! Recording which data has been passed to `put` methods, and finding the data that is missing.
+//! Recording which data has been passed to `put` methods, and finding missing data and missing values of
+//! parameters.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::params::{instances, without_value};
 use super::writer::Writer;
 use crate::error::Error;
 use crate::layout::{Field, Inside, push_name};
-use crate::place::{Inner, Outcome, Stored, to_error};
+use crate::place::{Inner, Outcome, Row, Stored, to_error};
 
 /// The data in a row that has already been passed to a `put` method: all of the row, or some of its
 /// instances and members.
@@ -37,12 +39,17 @@ impl Put {
     }
 }
 
-/// Returns the paths of data that has not been passed to a `put` method.
-pub(super) fn missing(writer: &Writer<'_>, put: &[Put]) -> Result<Vec<String>, Error> {
+/// Returns the paths of data that has not been passed to a `put` method, and of parameters without a value.
+/// Examines the rows from index `first` on.
+pub(super) fn missing(
+    writer: &Writer<'_>,
+    put: &[Put],
+    first: usize,
+) -> Result<Vec<String>, Error> {
     let layout = &*writer.layout;
     let mut inner = Inner::new(layout, &writer.inputs, writer.table.numbers());
     let mut missing = Vec::new();
-    for (row, put) in writer.table.rows().iter().zip(put).filter(|(_, put)| !put.is_all) {
+    for (row, put) in writer.table.rows().iter().zip(put).skip(first) {
         let entry = writer.table.entry(*row);
         let is_empty = match row.nbytes() {
             Some(nbytes) => nbytes == 0,
@@ -53,15 +60,43 @@ pub(super) fn missing(writer: &Writer<'_>, put: &[Put]) -> Result<Vec<String>, E
         }
         if put.is_nothing() {
             missing.push(entry.path());
-            continue;
+        } else if !put.is_all {
+            let parts: Vec<&[Inside]> = put.parts.iter().map(Vec::as_slice).collect();
+            let found = inner.of_row_at(&entry, Some(0)).and_then(|stored| {
+                missing_in(&mut inner, &stored, &parts, &entry.path(), &mut missing)
+            });
+            found.map_err(|trouble| to_error(layout, *trouble, row.subject()))?;
         }
-        let parts: Vec<&[Inside]> = put.parts.iter().map(Vec::as_slice).collect();
-        let found = inner.of_row_at(&entry, Some(0)).and_then(|stored| {
-            missing_in(&mut inner, &stored, &parts, &entry.path(), &mut missing)
-        });
-        found.map_err(|trouble| to_error(layout, *trouble, row.subject()))?;
+        if lacks_values(writer, *row) {
+            params_without_value(writer, *row, &mut missing)?;
+        }
     }
     Ok(missing)
+}
+
+/// Returns `true` if a struct in a row may store a parameter without a value. This is the case unless there is a
+/// value for the name of each parameter.
+fn lacks_values(writer: &Writer<'_>, row: Row) -> bool {
+    let values = &writer.inputs.rules.values;
+    let params = writer.struct_params(row);
+    params.into_iter().any(|id| values.get(writer.layout.param_name(id)).is_none())
+}
+
+/// Adds the paths of parameters without a value in the structs of a row to `missing`.
+fn params_without_value(
+    writer: &Writer<'_>,
+    row: Row,
+    missing: &mut Vec<String>,
+) -> Result<(), Error> {
+    // Use a separate walk for each row, so that the limit on its steps applies to each row, as in `Writer::take`.
+    let mut inner = Inner::new(&writer.layout, &writer.inputs, writer.table.numbers());
+    let entry = writer.table.entry(row);
+    let found = inner
+        .of_row_at(&entry, Some(0))
+        .and_then(|stored| without_value(&mut inner, &stored.without_filter()));
+    let found = found.map_err(|trouble| to_error(&writer.layout, *trouble, row.subject()))?;
+    missing.extend(found.into_iter().map(|path| entry.path() + &path));
+    Ok(())
 }
 
 /// Adds the paths of missing data in a stored value to `missing`. For each instance or member that
@@ -134,14 +169,11 @@ fn missing_between(
     path: &str,
     missing: &mut Vec<String>,
 ) -> Outcome<()> {
-    let (start, end) = (range.start, range.end);
-    if start >= end {
+    if range.is_empty() {
         return Ok(());
     }
-    let Some(instance) = inner.step(stored, Inside::Instance(start))? else { return Ok(()) };
-    let path = match end - start {
-        1 => format!("{path}[{start}]"),
-        _ => format!("{path}[{start}..{end}]"),
-    };
+    let instance = inner.step(stored, Inside::Instance(range.start))?;
+    let Some(instance) = instance else { return Ok(()) };
+    let path = format!("{path}{}", instances(&range));
     missing_in(inner, &instance, fields, &path, missing)
 }

@@ -7,7 +7,8 @@
 //! | `put` | putting elements, strings and arrays at a path |
 //! | `target` | the row that a path leads to, and the offsets of the elements in this row |
 //! | `convert` | conversion of elements from one type to another |
-//! | `missing` | the paths of data that has not been written |
+//! | `params` | values of parameters stored in structs |
+//! | `missing` | the paths of data that has not been written, and of parameters without a value |
 //! | `references` | references to items |
 //! | `extend`, `patch` | adding data to a native file; replacing values in any file |
 
@@ -15,6 +16,7 @@ mod convert;
 mod extend;
 mod missing;
 pub(crate) mod options;
+mod params;
 mod patch;
 mod put;
 mod references;

@@ -55,8 +55,8 @@ impl WriteOptions {
         /// Sets whether to write a file without a signature and without an appended layout, as other programs
         /// do. Default: `false`.
         foreign: bool;
-        /// Sets whether missing data is an error. Default: `false`, so missing data is filled with zeros and
-        /// listed in the report.
+        /// Sets whether missing data, or a stored parameter without a value, is an error. Default: `false`, so
+        /// both are filled with zeros and listed in the report.
         strict: bool;
         /// Sets the limits for arrays, such as the maximum number of bytes in memory.
         limits: binio::Limits;

@@ -6,7 +6,7 @@ use binio::array::{self, ByteOrder, Datatype, Record, Strided};
 use super::writer::Writer;
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Field, Inside, Subject};
-use crate::place::{Inner, Outcome, Stored, to_error};
+use crate::place::{Inner, to_error};
 
 /// The destination of data: a row, or an instance or member in it.
 pub(super) struct Destination {
@@ -87,34 +87,6 @@ pub(super) fn put_fields(
         let place = strided.field(field).map_err(binio::Error::from)?;
         let part = packed.field(field.name()).map_err(binio::Error::from)?;
         put_fields(&place, &part, bytes)?;
-    }
-    Ok(())
-}
-
-/// Writes the values of stored parameters into all instances of a struct. `bytes` contains the row.
-pub(super) fn put_struct_params(
-    inner: &mut Inner<'_>,
-    stored: &Stored,
-    bytes: &mut [u8],
-) -> Outcome<()> {
-    if stored.struct_type().is_none() || stored.is_compressed() {
-        return Ok(());
-    }
-    if stored.is_ragged(inner.layout()) && !stored.is_single() {
-        return inner
-            .each_instance(stored, |inner, instance| put_struct_params(inner, instance, bytes));
-    }
-    for part in inner.members(stored)? {
-        if part.nbytes == Some(0) {
-            continue;
-        }
-        match part.field {
-            Field::Member(_) => put_struct_params(inner, &part.stored, bytes)?,
-            Field::Param(_) => {
-                let Some(value) = part.value else { continue };
-                inner.put_integer(&part.stored, value, bytes)?;
-            }
-        }
     }
     Ok(())
 }

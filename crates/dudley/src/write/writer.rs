@@ -1,5 +1,6 @@
 //! Writing a file: storing its rows in the required order, and finishing it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,13 +10,13 @@ use binio::array::{self, Datatype};
 use binio::write::{AtomicFile, FileTarget, WriteAt};
 
 use super::missing::{Put, missing};
+use super::params::put_struct_params;
 use super::put::Packed;
 use super::sequential::Sequential;
-use super::target::put_struct_params;
 use crate::diagnostic::Code;
 use crate::error::{Error, ErrorKind};
 use crate::filter::{Declared, FilterRegistry};
-use crate::layout::{Layout, Order, Param, ParamValue, Subject};
+use crate::layout::{Layout, Order, Param, ParamId, ParamValue, Subject};
 use crate::place::{
     AddressTable, Inner, Inputs, Row, Trouble, Unknown, integer_bytes, shortened, to_error,
 };
@@ -79,7 +80,7 @@ pub struct Writer<'w> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriteReport {
-    /// Paths of data that was not passed to a `put` method, and of dict parameters without a value. All of
+    /// Paths of data that was not passed to a `put` method, and of stored parameters without a value. All of
     /// these were filled with zeros.
     pub missing: Vec<String>,
     /// Address of the appended layout, in bytes from the start of the file, or `None` if no layout
@@ -130,8 +131,8 @@ impl<'w> Writer<'w> {
         &self.table
     }
 
-    /// Compresses an array. Returns the 8-byte count followed by the compressed bytes, or nothing
-    /// for an empty array.
+    /// Compresses an array, including the values of parameters stored in its structs. Returns the 8-byte count
+    /// followed by the compressed bytes, or nothing for an empty array.
     pub(super) fn encode(
         &self,
         row: Row,
@@ -145,7 +146,11 @@ impl<'w> Writer<'w> {
         };
         let (len, arguments) = (packed.len() as u64, &*filter.arguments);
         let declared = Declared { datatype, shape, arguments, len };
-        let encoded = self.filters.encode(&filter.name, &declared, packed);
+        let mut packed = Cow::Borrowed(packed);
+        if self.has_params(row) {
+            self.put_params(row, packed.to_mut())?;
+        }
+        let encoded = self.filters.encode(&filter.name, &declared, &packed);
         let encoded = encoded.map_err(|error| ErrorKind::Filter {
             path: found.path(),
             filter: filter.name.clone(),
@@ -178,12 +183,18 @@ impl<'w> Writer<'w> {
         }
         let mut bytes = binio::memory::reserve("an item", nbytes)?;
         bytes.resize(len, 0);
-        let fail = |trouble| to_error(&self.layout, trouble, row.subject());
+        self.put_params(row, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Writes the values of parameters into the structs of a row. `bytes` contains the row, which is not
+    /// compressed yet.
+    fn put_params(&self, row: Row, bytes: &mut [u8]) -> Result<(), Error> {
         let mut inner = Inner::new(&self.layout, &self.inputs, self.table.numbers());
         let stored = inner.of_row_at(&self.table.entry(row), Some(0));
-        let stored = stored.map_err(|trouble| fail(*trouble))?;
-        put_struct_params(&mut inner, &stored, &mut bytes).map_err(|trouble| fail(*trouble))?;
-        Ok(bytes)
+        let put = stored
+            .and_then(|stored| put_struct_params(&mut inner, &stored.without_filter(), bytes));
+        put.map_err(|trouble| to_error(&self.layout, *trouble, row.subject()))
     }
 
     /// Writes the bytes of a row, or holds them until they can be written.
@@ -264,7 +275,7 @@ impl<'w> Writer<'w> {
     /// Computes the addresses after compressed arrays, and fills missing data with zeros. Returns
     /// the paths of the missing data.
     fn complete(&mut self) -> Result<Vec<String>, Error> {
-        let missing = missing(self, &self.put)?;
+        let missing = missing(self, &self.put, self.kept.0)?;
         if self.is_strict && !missing.is_empty() {
             return Err(ErrorKind::Missing { paths: missing }.into());
         }
@@ -356,12 +367,14 @@ impl<'w> Writer<'w> {
     }
 
     fn has_params(&self, row: Row) -> bool {
-        let Subject::Item(id) = row.subject() else { return false };
-        row.nbytes() != Some(0)
-            && self
-                .layout
-                .data_of(id)
-                .is_some_and(|data| !self.layout.stored_params(data).is_empty())
+        row.nbytes() != Some(0) && !self.struct_params(row).is_empty()
+    }
+
+    /// Returns the parameters that the structs of a row store.
+    pub(super) fn struct_params(&self, row: Row) -> Vec<ParamId> {
+        let Subject::Item(id) = row.subject() else { return Vec::new() };
+        let data = self.layout.data_of(id);
+        data.map(|data| self.layout.stored_params(data.datatype)).unwrap_or_default()
     }
 
     /// Returns the offset at which the data ends.
@@ -413,7 +426,7 @@ impl<'w> Writer<'w> {
     ///
     /// # Errors
     ///
-    /// Fails with [`Missing`](ErrorKind::Missing) if data is missing and
+    /// Fails with [`Missing`](ErrorKind::Missing) if data or the value of a stored parameter is missing and
     /// [`strict`](crate::WriteOptions::strict) is set, with [`Filter`](ErrorKind::Filter) if zeros in place
     /// of missing data cannot be compressed, and with [`Read`](ErrorKind::Read) if the file cannot be
     /// written. Also fails if an address is still unknown, usually because a parameter stored in a struct has

@@ -159,6 +159,92 @@ fn a_stored_parameter_without_a_value_is_an_error_only_if_a_shape_needs_it() {
 }
 
 #[test]
+fn a_stored_parameter_of_a_struct_without_a_value_is_reported_like_one_of_a_dict() {
+    let layout = "p = { K : u2  a = u1  q = { L : u1  b = u1 } }[2]";
+    let write = |options: &WriteOptions| {
+        written(options, layout, |writer| {
+            writer.put("/p.a", &[1_u8, 2])?;
+            writer.put("/p.q.b", &[3_u8, 4])
+        })
+    };
+    for (values, expected) in [
+        (Values::new(), &["/p.K", "/p.q.L"][..]),
+        (Values::new().with("K", 7), &["/p.q.L"][..]),
+        (Values::new().with("/p.q.L", 1), &["/p.K"][..]),
+        (Values::new().with("K", 7).with("/p.q.L", 1), &[][..]),
+    ] {
+        let options = with_values(Order::Little, values);
+        let (bytes, report) = write(&options).unwrap();
+        assert_eq!(report.missing, expected);
+        match write(&options.strict(true)) {
+            Ok(_) => assert_eq!(bytes[16..28], [7, 0, 1, 1, 3, 0, 7, 0, 2, 1, 4, 0]),
+            Err(error) => {
+                assert_eq!(error.to_string(), format!("no data for {}", expected.join(", ")));
+            }
+        }
+    }
+    let (old, report) = written(&options(Order::Little), layout, |_| Ok(())).unwrap();
+    assert_eq!(report.missing, ["/p", "/p.K", "/p.q.L"]);
+    let more = Extension::new(&old[..], "y = u1", ExtendMode::Safe, &Values::new()).unwrap();
+    let report = more.commit(&mut MemoryStorage::new(&old)).unwrap();
+    assert_eq!(report.missing, ["/y"], "only new parameters are reported");
+}
+
+#[test]
+fn a_stored_parameter_without_a_value_in_some_instances_is_reported_with_their_indices() {
+    let layout = "x = { N : u1  K : u1  v = u1[N] }[4]";
+    let values: Values = (0..4).map(|index| (format!("/x[{index}].N"), 1)).collect();
+    let options = with_values(Order::Little, values.with("/x[1].K", 5));
+    let (bytes, report) = written(&options, layout, |writer| {
+        (0..4_u8).try_for_each(|index| writer.put(&format!("/x[{index}].v"), &[index]))
+    })
+    .unwrap();
+    assert_eq!(report.missing, ["/x[0].K", "/x[2..4].K"]);
+    assert_eq!(bytes[16..28], [1, 0, 0, 1, 5, 1, 1, 0, 2, 1, 0, 3]);
+}
+
+#[test]
+fn a_value_for_an_instance_applies_even_if_all_instances_have_the_same_size() {
+    let write = |values: Values| {
+        let layout = "p = { a = u1  K : u1 }[3]";
+        let put = |writer: &mut dudley::Writer<'_>| writer.put("/p.a", &[1_u8, 2, 3]);
+        written(&with_values(Order::Little, values), layout, put).unwrap()
+    };
+    let (bytes, report) = write(Values::new().with("/p[1].K", 5));
+    assert_eq!(bytes[16..22], [1, 0, 2, 5, 3, 0]);
+    assert_eq!(report.missing, ["/p[0].K", "/p[2].K"]);
+    let (bytes, report) = write(Values::new().with("/p[1].K", 5).with("K", 9));
+    assert_eq!(bytes[16..22], [1, 9, 2, 5, 3, 9]);
+    assert_eq!(report.missing, [""; 0]);
+}
+
+#[test]
+fn parameters_in_compressed_structs_are_written_with_their_values() {
+    let layout = "x = { K : u1  a = u1 }[2] -> gzip";
+    let stored = |values: Values, a: Option<[u8; 2]>| {
+        let options = with_values(Order::Little, values).omit_layout(true);
+        let (bytes, report) = written(&options, layout, |writer| {
+            let Some(a) = a else { return Ok(()) };
+            let record = Datatype::parse("[('a', '|u1')]")?;
+            let strided = Strided::packed(vec![2], Axes::C, 0, 1, 2)?;
+            let data = Bytes::copy_from_slice(&a);
+            writer.put_array("x", &Array::new(data, record, strided, binio::Limits::default())?)
+        })
+        .unwrap();
+        let members = Layout::parse("x = { K = u1  a = u1 }[2] -> gzip").unwrap();
+        let x = File::from_bytes(bytes, members).unwrap().get("x").unwrap();
+        let [k, a] = ["K", "a"].map(|name| x.field(name).unwrap().read::<u8>().unwrap());
+        (k, a, report.missing.join(" "))
+    };
+    let values = Values::new().with("/x[0].K", 6).with("/x[1].K", 7);
+    let expected = (vec![6, 7], vec![1, 2], String::new());
+    assert_eq!(stored(values.clone(), Some([1, 2])), expected);
+    assert_eq!(stored(values, None), (vec![6, 7], vec![0, 0], "/x".to_owned()));
+    let expected = (vec![0, 0], vec![1, 2], "/x.K".to_owned());
+    assert_eq!(stored(Values::new(), Some([1, 2])), expected);
+}
+
+#[test]
 fn values_for_list_elements_and_for_structs_in_an_instance_are_written() {
     let counted = "{ N : u1  v = u1[N] }";
     let layout = format!("l [{counted}[2], {counted}]  x = {{ y = {counted} }}[2]");
@@ -205,6 +291,14 @@ fn an_unknown_size_is_blamed_on_the_array_that_causes_it() {
     let options = with_values(Order::Little, Values::new().with("/x.N", 1));
     let error = written(&options, twice, |writer| writer.put("/x.a", &[1_u8])).unwrap_err();
     assert!(error.to_string().contains(&depends("/x.b", "M")), "{error}");
+}
+
+#[test]
+fn a_value_too_large_for_a_parameter_of_a_struct_is_an_error_that_names_the_parameter() {
+    let options = with_values(Order::Little, Values::new().with("K", 300));
+    let error = written(&options, "x = { K : u1  a = u1 }", |_| Ok(())).unwrap_err();
+    let message = "`/x`: 300 is not a valid u1 for parameter `K`";
+    assert!(error.to_string().contains(message), "{error}");
 }
 
 #[test]
