@@ -7,7 +7,7 @@
 //!
 //! File names are derived from a parsed [`BlobRef`], never from the text of an archive. A file receives its final name
 //! only when it is complete, but is not synced, so a blob may be missing or damaged after a system crash. Verifying a
-//! blob detects the damage, and storing the blob again repairs it.
+//! blob detects the damage, and storing the blob again repairs its files in both layouts.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -119,17 +119,22 @@ impl DirStore {
         Err(StoreError::NotFound)
     }
 
-    /// Returns `true` if the file at a path contains the blob.
-    fn is_stored_at(path: &Path, blob: &[u8]) -> bool {
-        let Ok(Some((mut file, len))) = open_regular(path) else { return false };
+    /// Returns `true` if the file at a path contains the blob, and `false` if its content differs or cannot be read.
+    /// Returns `None` if there is no file.
+    fn is_intact(path: &Path, blob: &[u8]) -> Option<bool> {
+        let (mut file, len) = match open_regular(path) {
+            Ok(Some(opened)) => opened,
+            Err(error) if is_absence(&error) => return None,
+            Ok(None) | Err(_) => return Some(false),
+        };
         if len != blob.len() as u64 {
-            return false;
+            return Some(false);
         }
         let mut buffer = [0; 16 << 10];
-        blob.chunks(buffer.len()).all(|part| {
+        Some(blob.chunks(buffer.len()).all(|part| {
             let read = file.read_exact(&mut buffer[..part.len()]);
             read.is_ok() && buffer[..part.len()] == *part
-        })
+        }))
     }
 
     fn write(path: &Path, blob: &[u8]) -> io::Result<()> {
@@ -195,16 +200,23 @@ impl BlobStoreMut for DirStore {
     fn put(&self, hash: HashType, blob: &[u8]) -> Result<BlobRef, StoreError> {
         StoreError::check_size(blob.len() as u64)?;
         let blobref = BlobRef::of(hash, blob);
-        let [path, other] = self.paths(&blobref);
-        if Self::is_stored_at(&path, blob) || Self::is_stored_at(&other, blob) {
-            return Ok(blobref);
-        }
-        if self.sharded {
-            if let Some(shard) = path.parent() {
-                fs::create_dir_all(shard)?;
+        let paths = self.paths(&blobref);
+        let intact = paths.each_ref().map(|path| Self::is_intact(path, blob));
+        // Replace a damaged file in either layout, because reading uses the first file found.
+        for (path, is_intact) in paths.iter().zip(intact) {
+            if is_intact == Some(false) {
+                Self::write(path, blob)?;
             }
         }
-        Self::write(&path, blob)?;
+        if intact == [None, None] {
+            let [path, _] = paths;
+            if self.sharded {
+                if let Some(shard) = path.parent() {
+                    fs::create_dir_all(shard)?;
+                }
+            }
+            Self::write(&path, blob)?;
+        }
         Ok(blobref)
     }
 
@@ -284,6 +296,39 @@ mod tests {
             assert_eq!(fs::read(&path).unwrap(), b"right");
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn storing_a_blob_again_repairs_damaged_files_in_both_layouts() {
+        let folder = tempfile::tempdir().unwrap();
+        let flat = DirStore::open(folder.path()).unwrap();
+        let stores = [flat.clone(), flat.sharded(true)];
+        let blobref = BlobRef::of(HashType::Sha1, b"right");
+        let paths = stores[0].paths(&blobref);
+        fs::create_dir(paths[1].parent().unwrap()).unwrap();
+        for content in [["wrong", "right"], ["right", "wrong"], ["wrong", "wrong"]] {
+            for store in &stores {
+                for (path, content) in paths.iter().zip(content) {
+                    fs::write(path, content).unwrap();
+                }
+                store.put(HashType::Sha1, b"right").unwrap();
+                for path in &paths {
+                    assert_eq!(fs::read(path).unwrap(), b"right", "{}", path.display());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn repairing_a_blob_in_the_other_layout_does_not_add_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let flat = DirStore::open(folder.path()).unwrap();
+        let blobref = flat.put(HashType::Sha1, b"right").unwrap();
+        let path = flat.flat_path(&blobref);
+        fs::write(&path, "wrong").unwrap();
+        flat.sharded(true).put(HashType::Sha1, b"right").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"right");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
