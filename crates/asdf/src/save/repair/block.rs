@@ -100,7 +100,7 @@ pub(super) fn examine(
     let len = stored.end - stored.start;
     if is_cut && !is_proved {
         let is_whole = if header.is_compressed() {
-            doubt.is_none() && checked.failure.is_none()
+            doubt.is_none() && checked.is_decoded
         } else {
             header.data_size == len
         };
@@ -159,7 +159,9 @@ struct Checked {
     verdict: ChecksumVerdict,
     /// MD5 digest of the stored bytes, if the block has a checksum.
     stored: Option<Digest>,
-    /// The error from decoding the data, if any.
+    /// Whether the data was decoded without an error. Always false if the block is not compressed.
+    is_decoded: bool,
+    /// The error from decoding the data, unless this build lacks the codec.
     failure: Option<Error>,
 }
 
@@ -178,7 +180,7 @@ impl Checked {
             None => ChecksumVerdict::Absent,
         };
         let mut decoded = None;
-        let mut failure = None;
+        let (mut is_decoded, mut failure) = (false, None);
         if header.is_compressed() {
             let mut hasher = (!verdict(None).is_pass()).then(|| Algorithm::Md5.hasher());
             let (code, data_size) = (header.compression, header.data_size);
@@ -195,7 +197,10 @@ impl Checked {
                 decoder.finish()
             };
             match decode() {
-                Ok(()) => decoded = hasher.map(|hasher| Ok(hasher.finish())),
+                Ok(()) => {
+                    is_decoded = true;
+                    decoded = hasher.map(|hasher| Ok(hasher.finish()));
+                }
                 Err(error) => {
                     let error = block.failure(error);
                     decoded = Some(Err(error.clone()));
@@ -212,7 +217,7 @@ impl Checked {
                 _ => {}
             }
         }
-        Ok(Self { verdict: verdict(decoded), stored: digest, failure })
+        Ok(Self { verdict: verdict(decoded), stored: digest, is_decoded, failure })
     }
 }
 
