@@ -57,7 +57,10 @@ pub(crate) fn read(data: YamlNode<'_>, inferred: &Inferred, limits: &Limits) -> 
     let Inferred { datatype, shape } = inferred;
     let size = byte_size(shape, datatype.itemsize()).unwrap_or(u64::MAX);
     limits.check_alloc("bytes of an inline array", size)?;
-    let mut out = binio::memory::reserve("an inline array", size)?;
+    // Only aliases can make an array have more elements than the text has bytes. The shape is not
+    // checked yet.
+    let most = data.document().text_len().saturating_mul(datatype.itemsize());
+    let mut out = binio::memory::reserve("an inline array", size.min(most))?;
     let mut masked = Vec::new();
     let mut index = 0_usize;
     let mut budget = Budget { visited: 0, limits };
