@@ -195,8 +195,9 @@ impl Array {
     ///
     /// Same as [`NdArray::read_bytes`]. Also fails with [`ErrorKind::Block`](crate::ErrorKind::Block) of kind
     /// [`Checksum`](crate::block::BlockError::Checksum) if the block does not match its checksum, because the
-    /// copy would contain damaged data with a valid checksum. If the file was opened with
-    /// [`Verify::Report`](crate::Verify::Report), the elements are copied regardless.
+    /// copy would contain damaged data with a valid checksum, and of kind
+    /// [`Unverifiable`](crate::block::BlockError::Unverifiable) if the checksum cannot be verified. If the file was
+    /// opened with [`Verify::Report`](crate::Verify::Report), the elements are copied regardless.
     pub fn from_file(array: &NdArray<'_>) -> Result<Self> {
         array.check_block()?;
         let bytes = array.read_bytes(Order::C, ByteOrder::Stored)?;
