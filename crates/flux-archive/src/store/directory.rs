@@ -200,22 +200,23 @@ impl BlobStoreMut for DirStore {
     fn put(&self, hash: HashType, blob: &[u8]) -> Result<BlobRef, StoreError> {
         StoreError::check_size(blob.len() as u64)?;
         let blobref = BlobRef::of(hash, blob);
-        let paths = self.paths(&blobref);
-        let intact = paths.each_ref().map(|path| Self::is_intact(path, blob));
-        // Replace a damaged file in either layout, because reading uses the first file found.
-        for (path, is_intact) in paths.iter().zip(intact) {
-            if is_intact == Some(false) {
-                Self::write(path, blob)?;
-            }
-        }
-        if intact == [None, None] {
-            let [path, _] = paths;
-            if self.sharded {
-                if let Some(shard) = path.parent() {
-                    fs::create_dir_all(shard)?;
+        let [path, other] = self.paths(&blobref);
+        let is_in_other = match Self::is_intact(&other, blob) {
+            // A damaged file that cannot be replaced does no harm, because reading prefers `path`.
+            Some(false) => Self::write(&other, blob).is_ok(),
+            found => found.is_some(),
+        };
+        match Self::is_intact(&path, blob) {
+            Some(true) => {}
+            None if is_in_other => {}
+            Some(false) | None => {
+                if self.sharded {
+                    if let Some(shard) = path.parent() {
+                        fs::create_dir_all(shard)?;
+                    }
                 }
+                Self::write(&path, blob)?;
             }
-            Self::write(&path, blob)?;
         }
         Ok(blobref)
     }
@@ -329,6 +330,20 @@ mod tests {
         flat.sharded(true).put(HashType::Sha1, b"right").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"right");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn storing_a_blob_succeeds_if_only_the_other_layout_cannot_be_repaired() {
+        let folder = tempfile::tempdir().unwrap();
+        let sharded = DirStore::open(folder.path()).unwrap().sharded(true);
+        let blobref = BlobRef::of(HashType::Sha1, b"right");
+        fs::create_dir(sharded.flat_path(&blobref)).unwrap();
+        for _ in 0..2 {
+            sharded.put(HashType::Sha1, b"right").unwrap();
+            let mut blob = Vec::new();
+            sharded.get(&blobref, &mut blob).unwrap();
+            assert_eq!(blob, b"right");
+        }
     }
 
     #[test]
