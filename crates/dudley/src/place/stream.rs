@@ -182,19 +182,27 @@ impl Measure<'_> {
             return by_name;
         }
         self.asked += 1;
-        let (path, of_all) = match self.layout.param(id).scope {
-            Owner::Dict(_) => (self.layout.subject_path(id.into()), None),
-            Owner::Struct(_) => {
-                let is_instance = |step: &Step| matches!(step, Step::Instance(_));
-                let of_all = self.facts.trail.iter().any(is_instance);
-                (self.field_path(id, true), of_all.then(|| self.field_path(id, false)))
-            }
+        let scope = self.layout.param(id).scope;
+        let is_instance = |step: &&Step| matches!(step, Step::Instance(_));
+        let indices = match scope {
+            Owner::Dict(_) => 0,
+            Owner::Struct(_) => self.facts.trail.iter().filter(is_instance).count(),
         };
-        // Count long paths as extra steps, because names may be as long as the layout text.
-        self.steps += path.len() as u64 / 64;
-        let of_all = || of_all.and_then(|path| values.get(&path));
-        let without_elements = || values.get(&without_elements(&path));
-        values.get(&path).or_else(of_all).or_else(without_elements).or(by_name)
+        let mut path = String::new();
+        // A value for a path without an index applies to all instances, so drop the indices one by one,
+        // beginning with the innermost.
+        for indices in (0..=indices).rev() {
+            path = match scope {
+                Owner::Dict(_) => self.layout.subject_path(id.into()),
+                Owner::Struct(_) => self.field_path(id, indices),
+            };
+            // Count long paths as extra steps, because names may be as long as the layout text.
+            self.steps += path.len() as u64 / 64;
+            if let Some(value) = values.get(&path) {
+                return Some(value);
+            }
+        }
+        values.get(&without_elements(&path)).or(by_name)
     }
 
     /// Returns `true` if the caller supplied a value for a path that contains an index after the path of the array
@@ -206,10 +214,10 @@ impl Measure<'_> {
         self.facts.values.keys().any(is_inside)
     }
 
-    /// Returns the path of a parameter in the instance being measured, with or without the indices of
-    /// instances.
-    fn field_path(&self, id: ParamId, with_instances: bool) -> String {
-        let mut path = self.path(with_instances);
+    /// Returns the path of a parameter in the instance being measured. The path contains only the first
+    /// `indices` indices of instances.
+    fn field_path(&self, id: ParamId, indices: usize) -> String {
+        let mut path = self.path(indices);
         path.push('.');
         push_name(&mut path, self.layout.param_name(id));
         path
@@ -217,10 +225,10 @@ impl Measure<'_> {
 
     /// Returns the path of the array or instance being measured.
     pub(crate) fn trail_path(&self) -> String {
-        self.path(true)
+        self.path(usize::MAX)
     }
 
-    fn path(&self, with_instances: bool) -> String {
+    fn path(&self, mut indices: usize) -> String {
         use std::fmt::Write as _;
 
         let mut path = self.layout.path(self.facts.item);
@@ -230,7 +238,8 @@ impl Measure<'_> {
                     path.push('.');
                     push_name(&mut path, self.layout.member_name(id));
                 }
-                Step::Instance(index) if with_instances => {
+                Step::Instance(index) if indices > 0 => {
+                    indices -= 1;
                     let _ = write!(path, "[{index}]");
                 }
                 Step::Instance(_) => {}

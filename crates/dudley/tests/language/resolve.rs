@@ -213,6 +213,15 @@ fn values_for_list_elements_and_for_structs_in_an_instance_determine_sizes() {
 }
 
 #[test]
+fn a_value_for_an_outer_instance_determines_the_sizes_of_all_inner_instances_without_a_value() {
+    let layout = "x = { y = { N : u1  v = u1[N] }[3] }[2]  z = u1";
+    let values = [("/x[0].y.N", 1), ("/x[1].y.N", 2)];
+    assert_eq!(addresses(layout, &values), [0, 3 * 2 + 3 * 3].map(Some));
+    let values = [("/x[0].y.N", 1), ("/x[0].y[2].N", 5), ("/x.y.N", 0)];
+    assert_eq!(addresses(layout, &values), [0, 2 * 2 + 6 + 3].map(Some));
+}
+
+#[test]
 fn sizes_and_addresses_are_limited_to_63_bits() {
     let max = i64::MAX;
     assert_eq!(code("a = u1[0x7fffffffffffffff]  b = i1", &[]), "E040");

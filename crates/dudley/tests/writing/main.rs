@@ -219,6 +219,16 @@ fn a_value_for_an_instance_applies_even_if_all_instances_have_the_same_size() {
 }
 
 #[test]
+fn a_value_for_an_outer_instance_is_written_to_all_inner_instances_without_a_value() {
+    let layout = "x = { y = { K : u1  a = u1 }[3] }[2]";
+    let values = Values::new().with("/x[0].y.K", 1).with("/x[0].y[2].K", 5);
+    let put = |writer: &mut dudley::Writer<'_>| writer.put("/x.y.a", &[9_u8; 6]);
+    let (bytes, report) = written(&with_values(Order::Little, values), layout, put).unwrap();
+    assert_eq!(bytes[16..28], [1, 9, 1, 9, 5, 9, 0, 9, 0, 9, 0, 9]);
+    assert_eq!(report.missing, ["/x[1].y.K"]);
+}
+
+#[test]
 fn parameters_in_compressed_structs_are_written_with_their_values() {
     let layout = "x = { K : u1  a = u1 }[2] -> gzip";
     let stored = |values: Values, a: Option<[u8; 2]>| {
