@@ -382,8 +382,7 @@ impl<'r> Inner<'r> {
         Ok(Some(at))
     }
 
-    /// Returns `true` if the caller supplied a value for a parameter in a single instance of this array, or in a
-    /// single instance of an array inside it.
+    /// Returns `true` if the caller supplied a value for a parameter in a single instance of this array.
     #[cfg(feature = "write")]
     pub(crate) fn has_values_for_instances(&mut self, stored: &Stored) -> bool {
         let Some(id) = stored.struct_type() else { return false };
@@ -391,8 +390,8 @@ impl<'r> Inner<'r> {
             return false;
         }
         self.measure.facts.at(stored.item, &stored.trail);
-        !self.measure.layout.stored_params(Datatype::Struct(id)).is_empty()
-            && self.measure.has_values_inside()
+        self.measure.has_values_for_instances()
+            && !self.measure.layout.stored_params(Datatype::Struct(id)).is_empty()
     }
 
     /// Calls `visit` with each instance in order. The instances may differ in size. Stops after an empty

@@ -205,13 +205,10 @@ impl Measure<'_> {
         values.get(&without_elements(&path)).or(by_name)
     }
 
-    /// Returns `true` if the caller supplied a value for a path that contains an index after the path of the array
-    /// being measured.
+    /// Returns `true` if the caller supplied a value for a single instance of the array being measured.
     #[cfg(feature = "write")]
-    pub(crate) fn has_values_inside(&self) -> bool {
-        let path = self.trail_path();
-        let is_inside = |key: &str| key.strip_prefix(&*path).is_some_and(|rest| rest.contains(']'));
-        self.facts.values.keys().any(is_inside)
+    pub(crate) fn has_values_for_instances(&self) -> bool {
+        self.facts.values.has_index_after(&self.trail_path())
     }
 
     /// Returns the path of a parameter in the instance being measured. The path contains only the first

@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use hashbrown::HashMap;
 
 use crate::layout::Layout;
+#[cfg(feature = "write")]
+use crate::text::quote;
 
 /// Values of stored parameters, by name or by path. A value for a path takes precedence over a
 /// value for a name.
@@ -21,6 +23,10 @@ pub struct Values {
     given: HashMap<String, i64>,
     has_paths: bool,
     has_elements: bool,
+    /// The paths that are followed by an index in the path of a value. For `/x[1].y[2].N`, these are
+    /// `/x` and `/x[1].y`.
+    #[cfg(feature = "write")]
+    indexed: HashSet<String>,
     /// The sizes in bytes of compressed arrays in a file that is being written, by path. Each size
     /// includes the count.
     compressed: HashMap<String, u64>,
@@ -39,6 +45,12 @@ impl Values {
         let key = name_or_path.into();
         self.has_paths |= key.starts_with('/');
         self.has_elements |= key.starts_with('/') && key.contains(']');
+        #[cfg(feature = "write")]
+        for path in before_indices(&key) {
+            if !self.indexed.contains(path) {
+                self.indexed.insert(path.to_owned());
+            }
+        }
         self.given.insert(key, value);
         self
     }
@@ -106,10 +118,50 @@ impl Values {
     pub(crate) fn has_elements(&self) -> bool {
         self.has_elements
     }
+
+    /// Returns `true` if the path of any value begins with `path` and an index.
+    #[cfg(feature = "write")]
+    pub(crate) fn has_index_after(&self, path: &str) -> bool {
+        self.indexed.contains(path)
+    }
 }
 
 impl<K: Into<String>> FromIterator<(K, i64)> for Values {
     fn from_iter<I: IntoIterator<Item = (K, i64)>>(given: I) -> Self {
         given.into_iter().fold(Self::new(), |values, (key, value)| values.with(key, value))
+    }
+}
+
+/// Returns the parts of a path that precede its indices. Brackets in quoted names do not belong to indices.
+#[cfg(feature = "write")]
+fn before_indices(path: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(len) = path[at..].find(['[', '"']) {
+        at += len;
+        let rest = &path[at..];
+        if rest.starts_with('"') {
+            at += quote::quoted_len(rest.as_bytes()).unwrap_or(rest.len());
+        } else {
+            found.push(&path[..at]);
+            at += 1;
+        }
+    }
+    found
+}
+
+#[cfg(all(test, feature = "write"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_follows_exactly_the_paths_before_the_indices_in_the_path_of_a_value() {
+        let values = Values::new().with("/x2[0].y.K", 1).with(r#"/"a[b]"[1]."c[d]".e[2].K"#, 2);
+        for path in ["/x2", r#"/"a[b]""#, r#"/"a[b]"[1]."c[d]".e"#] {
+            assert!(values.has_index_after(path), "{path}");
+        }
+        for path in ["/x", "/x2[0]", "/x2[0].y", r#"/"a"#, r#"/"a[b]"[1]."c"#] {
+            assert!(!values.has_index_after(path), "{path}");
+        }
     }
 }

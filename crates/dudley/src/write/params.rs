@@ -14,8 +14,8 @@ pub(super) fn put_struct_params(
     if stored.struct_type().is_none() || stored.is_compressed() {
         return Ok(());
     }
-    let differ = stored.is_ragged(inner.layout()) || inner.has_values_for_instances(stored);
-    if differ && !stored.is_single() {
+    let is_array = !stored.is_single();
+    if is_array && (stored.is_ragged(inner.layout()) || inner.has_values_for_instances(stored)) {
         return inner
             .each_instance(stored, |inner, instance| put_struct_params(inner, instance, bytes));
     }

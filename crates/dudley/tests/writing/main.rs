@@ -5,6 +5,8 @@ mod interrupted;
 mod memory;
 mod random;
 
+use std::time::{Duration, Instant};
+
 use binio::write::MemoryStorage;
 use dudley::array::{Array, Datatype, Order as Axes, Strided};
 use dudley::write::{ExtendMode, Extension, WriteReport};
@@ -226,6 +228,30 @@ fn a_value_for_an_outer_instance_is_written_to_all_inner_instances_without_a_val
     let (bytes, report) = written(&with_values(Order::Little, values), layout, put).unwrap();
     assert_eq!(bytes[16..28], [1, 9, 1, 9, 5, 9, 0, 9, 0, 9, 0, 9]);
     assert_eq!(report.missing, ["/x[1].y.K"]);
+}
+
+#[test]
+fn values_for_all_instances_of_a_large_array_are_written_in_linear_time() {
+    const COUNT: usize = 50_000;
+    let layout = format!("x = {{ K : u1  a = u1 }}[{COUNT}]");
+    let values: Values = (0..COUNT).map(|index| (format!("/x[{index}].K"), 1)).collect();
+    let begin = Instant::now();
+    let put = |writer: &mut dudley::Writer<'_>| writer.put("/x.a", &vec![2_u8; COUNT]);
+    let (bytes, report) = written(&with_values(Order::Little, values), &layout, put).unwrap();
+    assert_eq!(bytes[16..16 + 2 * COUNT], [1, 2].repeat(COUNT));
+    assert_eq!(report.missing, [""; 0]);
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn values_for_instances_do_not_affect_items_whose_names_begin_the_same() {
+    let limits = dudley::Limits::default().max_steps(100);
+    let values = Values::new().with("K", 1).with("/x2[0].K", 2);
+    let rules = Rules::new().order(Order::Little).values(values).limits(limits);
+    // Examining each instance of `x` would exceed the limit.
+    let layout = "x = { K : u1 }[200]  x2 = { K : u1 }[2]";
+    let (bytes, _) = written(&WriteOptions::new().rules(rules), layout, |_| Ok(())).unwrap();
+    assert_eq!(bytes[16..218], [&[1; 200][..], &[2, 1]].concat());
 }
 
 #[test]
