@@ -43,6 +43,10 @@ impl Writer<'_> {
         let reason = |reason| Error::from(ErrorKind::NotStrided { path: path.to_owned(), reason });
         let mut inner = Inner::new(&self.layout, &self.inputs, self.table.numbers());
         let entry = self.table.entry(row);
+        // The size of a compressed array is known only after its elements have been put.
+        if row.nbytes().is_none() && !entry.is_compressed() {
+            return Err(self.unknown(row));
+        }
         let stored = inner.follow(&entry, Some(0), &inside, path)?;
         let stored = inner.enter_only_members(stored, |step| inside.push(step));
         let stored = stored.map_err(|trouble| fail(*trouble))?;

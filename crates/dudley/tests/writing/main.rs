@@ -338,10 +338,19 @@ fn a_value_too_large_for_a_parameter_of_a_struct_is_an_error_that_names_the_para
 }
 
 #[test]
-fn an_array_in_a_struct_whose_shape_is_unknown_cannot_be_put() {
-    let put = |writer: &mut dudley::Writer<'_>| writer.put("/x.a", &[1.0]);
-    let error = written(&options(Order::Little), "x = { n : i4  a = f8[n] }", put).unwrap_err();
-    assert!(error.to_string().contains("its shape depends on the stream"), "{error}");
+fn putting_data_into_an_item_of_unknown_size_is_an_error_that_names_the_parameter() {
+    let nested = "t { z = u1  a = u1[N] }  x = { N : u1  b = t[2] }";
+    for (layout, path, array) in [
+        ("x = { N : i4  a = u1[N] }", "/x.a", "/x.a"),
+        (nested, "/x.b.z", "/x.b.a"),
+        (nested, "/x.b[0].z", "/x.b.a"),
+    ] {
+        let put = |writer: &mut dudley::Writer<'_>| writer.put(path, &[1_u8]);
+        let error = written(&options(Order::Little), layout, put).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Layout(_)), "{path}: {error}");
+        let message = format!("the shape of `{array}` depends on parameter `N`");
+        assert!(error.to_string().contains(&message), "{path}: {error}");
+    }
 }
 
 #[test]
