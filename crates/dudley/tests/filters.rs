@@ -76,33 +76,22 @@ fn gzip_must_decode_to_exactly_the_declared_size() {
     );
 }
 
-#[test]
-fn a_list_of_compressed_elements_is_not_stacked() {
-    let layout = || Layout::parse("l [u1[4] -> gzip, u1[4] -> gzip]").unwrap();
-    let mut bytes = Vec::new();
-    let mut writer = WriteOptions::new().foreign(true).write_at(&mut bytes, layout()).unwrap();
-    writer.put("l[0]", &[1_u8, 2, 3, 4]).unwrap();
-    writer.put("l[1]", &[5_u8, 6, 7, 8]).unwrap();
-    writer.finish().unwrap();
-    let file = OpenOptions::new().layout(layout()).from_bytes(bytes).unwrap();
-    let list = file.list("/l").unwrap();
-    assert_eq!(list.get(1).unwrap().read::<u8>().unwrap(), [5, 6, 7, 8]);
-    assert!(list.stacked().unwrap().is_none());
-}
-
 /// The first element is at address 0, and decoded arrays begin at offset 0 too.
 #[test]
-fn a_list_of_elements_compressed_by_a_typedef_is_not_stacked_even_at_address_0() {
-    let layout = || Layout::parse("z {\"\" = u1[4] -> gzip}  l [z, z]").unwrap();
-    let mut bytes = Vec::new();
-    let mut writer = WriteOptions::new().foreign(true).write_at(&mut bytes, layout()).unwrap();
-    writer.put("l[0]", &[1_u8, 2, 3, 4]).unwrap();
-    writer.put("l[1]", &[5_u8, 6, 7, 8]).unwrap();
-    writer.finish().unwrap();
-    let file = OpenOptions::new().layout(layout()).from_bytes(bytes).unwrap();
-    let list = file.list("/l").unwrap();
-    assert_eq!(list.get(0).unwrap().read::<u8>().unwrap(), [1, 2, 3, 4]);
-    assert!(list.stacked().unwrap().is_none());
+fn a_list_of_compressed_elements_is_not_stacked_even_at_address_0() {
+    for text in ["l [u1[4] -> gzip, u1[4] -> gzip]", "z {\"\" = u1[4] -> gzip}  l [z, z]"] {
+        let layout = || Layout::parse(text).unwrap();
+        let mut bytes = Vec::new();
+        let mut writer = WriteOptions::new().foreign(true).write_at(&mut bytes, layout()).unwrap();
+        writer.put("l[0]", &[1_u8, 2, 3, 4]).unwrap();
+        writer.put("l[1]", &[5_u8, 6, 7, 8]).unwrap();
+        writer.finish().unwrap();
+        let file = OpenOptions::new().layout(layout()).from_bytes(bytes).unwrap();
+        let list = file.list("/l").unwrap();
+        assert_eq!(list.get(0).unwrap().read::<u8>().unwrap(), [1, 2, 3, 4], "{text}");
+        assert_eq!(list.get(1).unwrap().read::<u8>().unwrap(), [5, 6, 7, 8], "{text}");
+        assert!(list.stacked().unwrap().is_none(), "{text}");
+    }
 }
 
 #[cfg(feature = "png")]

@@ -119,7 +119,7 @@ impl Values {
         self.has_elements
     }
 
-    /// Returns `true` if the path of any value begins with `path` and an index.
+    /// Returns `true` if the path of any value begins with `path`, followed by an index.
     #[cfg(feature = "write")]
     pub(crate) fn has_index_after(&self, path: &str) -> bool {
         self.indexed.contains(path)
