@@ -56,6 +56,8 @@ pub(super) fn find_end(
         }
         let more = (all.len() as u64).saturating_add(1);
         limits.check_alloc("bytes of the tree", more)?;
+        // Without another reference to the head, it grows in place. Reading ten million inline numbers takes
+        // 0.6 times as long (`cargo xtask bench asdf`, table `inline numbers`).
         drop(all);
         source.grow_head()?;
     }
